@@ -57,7 +57,8 @@ export function readCanonicalisation(document: XmlDocument, method: XmlNode): (T
   if (algorithm === undefined) return undefined;
   const inclusive = document.child(method, exclusiveNamespace, 'InclusiveNamespaces');
   const prefixes = inclusive === undefined ? undefined : document.attribute(inclusive, 'PrefixList');
-  const inclusivePrefixes = prefixes?.split(/[ \t\r\n]+/).filter((prefix) => prefix !== '');
+  const inclusivePrefixes = prefixes === undefined ? undefined : [...new Set(prefixes.split(/[ \t\r\n]+/).filter((one) => one !== ''))];
+  if (inclusivePrefixes !== undefined && inclusivePrefixes.length > inclusivePrefixesMax) return undefined;
   return { kind: 'CANONICAL', algorithm, inclusivePrefixes };
 }
 
@@ -70,14 +71,21 @@ export function withoutExpression(names: readonly { readonly prefix: string | un
   return `not(${steps.join(' or ')})`;
 }
 
+/** Prefixes of InclusiveNamespaces; a document needs a few. */
+const inclusivePrefixesMax = 1000;
+
 /** Reads an expression of `withoutExpression`, which needs no evaluation; undefined for any other. */
 function leftOutBy({ expression, namespaces }: XPath): readonly ElementName[] | undefined {
-  const inner = /^not\s*\(\s*(.*?)\s*\)$/s.exec(expression)?.[1];
-  const names = inner?.split(/\s+or\s+/).map((step): ElementName | undefined => {
+  const inner = /^not[ \t\r\n]*\((.*)\)$/s.exec(expression)?.[1];
+  // The steps, and `or` between them.
+  const words = inner?.split(/[ \t\r\n]+/).filter((word) => word !== '');
+  if (words === undefined || words.length % 2 === 0 || words.some((word, index) => index % 2 === 1 && word !== 'or')) return undefined;
+  const steps = words.filter((_word, index) => index % 2 === 0);
+  const names = steps.map((step): ElementName | undefined => {
     const [, prefix, localName] = /^ancestor-or-self::(?:([^:]+):)?([^:]+)$/.exec(step) ?? [];
     if (localName === undefined || ![prefix ?? localName, localName].every(isNcName)) return undefined;
     const namespace = prefix === undefined ? undefined : namespaces[prefix];
     return prefix !== undefined && namespace === undefined ? undefined : { namespace, localName };
   });
-  return names?.every((name) => name !== undefined) === true ? names : undefined;
+  return names.every((name) => name !== undefined) ? names : undefined;
 }

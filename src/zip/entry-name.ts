@@ -11,6 +11,8 @@ export function entryNameFault(name: string): string | undefined {
   if (!name.isWellFormed()) return 'is not well-formed Unicode';
   if (Buffer.byteLength(name) > maxNameBytes) return `has more than ${maxNameBytes} bytes in UTF-8`;
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
+  // The manifest of a container is XML, which has no such characters.
+  if (/\p{Noncharacter_Code_Point}/u.test(name)) return 'contains a code point that is no character';
   if (/[\u202a-\u202e\u2066-\u2069]/.test(name)) return 'contains a control character of bidirectional text';
   if (name.includes('\\')) return 'contains a backslash';
   if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
@@ -45,8 +47,13 @@ export function portabilityFault(name: string): string | undefined {
  */
 export function clashingName(names: readonly string[]): number | undefined {
   const root: Folder = new Map();
-  const clash = names.findIndex((name) => !added(root, name.normalize('NFC').toLowerCase().split('/')));
+  const clash = names.findIndex((name) => !added(root, folded(name).split('/')));
   return clash < 0 ? undefined : clash;
+}
+
+/** Returns a name without case and normalisation. Lower case alone tells final sigmas, long s and ß apart. */
+function folded(name: string): string {
+  return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
 type Folder = Map<string, Folder | 'FILE'>;

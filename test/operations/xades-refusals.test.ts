@@ -325,6 +325,8 @@ describe('an enveloped signature refuses', () => {
     ['the prefix ds for XAdES', '1/102', { xadesNsPrefix: 'ds' }, 'xadesNsPrefix', 'not a namespace prefix that can be used'],
     ['the prefix sig for XAdES', '1/102', { xadesNsPrefix: 'sig' }, 'xadesNsPrefix', 'not a namespace prefix that can be used'],
     ['a prefix that begins with xml', '1/102', { xadesNsPrefix: 'XmlX' }, 'xadesNsPrefix', 'not a namespace prefix that can be used'],
+    ['a long prefix', '1/102', { xadesNsPrefix: 'x'.repeat(257) }, 'xadesNsPrefix', 'it has at most 256 characters'],
+    ['a long Id', '1/102', { signatureId: 'x'.repeat(257), signedNode: 'two' }, 'signatureId', 'it has at most 256 characters'],
     ['a prefix with a colon', '1/102', { xadesNsPrefix: 'a:b' }, 'xadesNsPrefix', 'not a namespace prefix that can be used'],
     ['an empty prefix', '1/102', { xadesNsPrefix: '' }, 'xadesNsPrefix', 'not a namespace prefix that can be used'],
     ['an Id with a space', '1/102', { signatureId: 'my signature' }, 'signatureId', 'not an Id: a name without a colon'],

@@ -29,6 +29,17 @@ describe('the name of an entry', () => {
     expect(portabilityFault(name)).toBe(fault);
   });
 
+  it.each([
+    ['ΑΣ.txt', 'ας.txt'],
+    ['ΑΣ', 'ασ'],
+    ['\u00b5', '\u03bc'],
+    ['\u017f', 's'],
+    ['straße', 'STRASSE'],
+    ['e\u0301', 'É'],
+  ])('%j and %j count as the same', (one, other) => {
+    expect(clashingName([one, other])).toBe(1);
+  });
+
   it('may have as many bytes as its field can count, in UTF-8', () => {
     const tooLong = 'has more than 65535 bytes in UTF-8';
     expect(['x'.repeat(65_535), 'x'.repeat(65_536), 'é'.repeat(32_767), 'é'.repeat(32_768)].map(entryNameFault)).toEqual([
@@ -43,6 +54,7 @@ describe('the name of an entry', () => {
     ['', 'is empty'],
     ['invoice\u202efdp.exe', 'contains a control character of bidirectional text'],
     ['\u2066a', 'contains a control character of bidirectional text'],
+    ['a\ufffe.txt', 'contains a code point that is no character'],
     ['/etc/passwd', 'is absolute'],
     ['//server/share', 'is absolute'],
     ['C:/x', 'is absolute'],

@@ -18,6 +18,9 @@ const TimeStamp = z.strictObject({
   nonce: z.boolean().optional().describe('whether the request includes a nonce, against replayed responses; default: true'),
 });
 
+const textMaxCharacters = 1000;
+/** Every signature of a request gets it. */
+const ShortText = Text.max(textMaxCharacters, `it has at most ${textMaxCharacters} characters`);
 /** A URL in ASCII (RFC 3986). It is never fetched. */
 const Address = Text.regex(/^[\x21-\x7e]+$/, 'not a URL: visible ASCII characters').describe('URL, in ASCII');
 
@@ -38,7 +41,7 @@ const ExplicitPolicy = z.strictObject({
 /** Interface, Signed properties. */
 export const SignedPropertiesField = z.strictObject({
   signatureType: z.enum(['APPELLATION', 'INDEPENDENT']).optional().describe('APPELLATION adds the commitment ORIGIN; default: INDEPENDENT'),
-  commitmentText: Text.optional().describe('reason for signing, 1 to 200 characters; ignored if commitmentTypeId is given'),
+  commitmentText: ShortText.optional().describe('reason for signing, 1 to 200 characters; ignored if commitmentTypeId is given'),
   signaturePolicy: z.enum(['NONE', 'IMPLICIT', 'EXPLICIT']).optional().describe('default: NONE; EXPLICIT needs sigPolicyQualifier'),
   commitmentTypeId: z.enum(commitmentTypes).optional().describe('commitment of the signer; default: none'),
   sigPolicyQualifier: ExplicitPolicy.optional().describe('the policy; only with EXPLICIT'),
@@ -54,9 +57,9 @@ export const SignedPropertiesField = z.strictObject({
     .describe('default: the current time'),
   signatureProductionPlace: z
     .strictObject({
-      city: Text.optional().describe('city'),
-      stateOrProvince: Text.optional().describe('state or province'),
-      postalCode: Text.optional().describe('postal code'),
+      city: ShortText.optional().describe('city'),
+      stateOrProvince: ShortText.optional().describe('state or province'),
+      postalCode: ShortText.optional().describe('postal code'),
       countryCode: z
         .string()
         .refine(isCountryCode, 'not an ISO 3166-1 alpha-2 code')
@@ -67,7 +70,9 @@ export const SignedPropertiesField = z.strictObject({
     .describe('place of signing; default: none'),
   signerRole: z
     .strictObject({
-      claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional().describe('roles claimed by the signer') }),
+      claimedRoles: z.strictObject({
+        claimedRole: z.array(ShortText).max(maxListEntries).optional().describe('roles claimed by the signer'),
+      }),
     })
     .optional(),
 });

@@ -2,9 +2,15 @@ import { z } from 'zod';
 import { maxListEntries, Text } from '../../fields/values.ts';
 import { Canonicalisation, Position, XadesVersion } from './shared-fields.ts';
 
+const nameMaxCharacters = 256;
+const uriMaxCharacters = 1024;
+/** Every document of a request gets them, so they are short. */
+const Name = Text.max(nameMaxCharacters, `it has at most ${nameMaxCharacters} characters`);
+const Uri = Text.max(uriMaxCharacters, `it has at most ${uriMaxCharacters} characters`);
+
 const NamespaceBinding = z.strictObject({
-  namespaceURI: Text.describe('namespace of the prefix'),
-  prefix: Text.describe('prefix used in the XPath'),
+  namespaceURI: Uri.describe('namespace of the prefix'),
+  prefix: Name.describe('prefix used in the XPath'),
 });
 
 const canonicalisations = {
@@ -13,13 +19,13 @@ const canonicalisations = {
   signedInfoC14NAlgURI: Canonicalisation.optional().describe('canonicalisation of SignedInfo'),
 };
 const rootElement = {
-  signatureElementName: Text.optional().describe(
+  signatureElementName: Name.optional().describe(
     'local name of a root element that contains SignedInfo instead of Signature; rare and discouraged',
   ),
-  signatureElementNS: Text.optional().describe('namespace of that element'),
+  signatureElementNS: Uri.optional().describe('namespace of that element'),
 };
 const inDocument = {
-  signedNode: Text.optional().describe('Id attribute of the signed element; default: the whole document'),
+  signedNode: Name.optional().describe('Id attribute of the signed element; default: the whole document'),
   xpathSignaturePosition: Text.optional().describe('XPath of the element at which the signature is placed; default: the root element'),
   xpathSignaturePositionNS: z.array(NamespaceBinding).max(maxListEntries).optional().describe('prefixes that xpathSignaturePosition uses'),
   xpathTransformation: Text.optional().describe('XPath transform of the signed content'),
@@ -32,10 +38,10 @@ const inDocument = {
 export const EnvelopedXadesParameters = z.strictObject({
   xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
   ...canonicalisations,
-  xadesNsPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
-  signatureId: Text.optional().describe('Id attribute of Signature; default: a random one'),
-  signedPropertiesId: Text.optional().describe('Id attribute of SignedProperties; default: a random one'),
-  signatureValueId: Text.optional().describe('Id attribute of SignatureValue; default: a random one'),
+  xadesNsPrefix: Name.optional().describe('prefix of the XAdES elements; default: xad'),
+  signatureId: Name.optional().describe('Id attribute of Signature; default: a random one'),
+  signedPropertiesId: Name.optional().describe('Id attribute of SignedProperties; default: a random one'),
+  signatureValueId: Name.optional().describe('Id attribute of SignatureValue; default: a random one'),
   ...rootElement,
   ...inDocument,
 });
@@ -43,16 +49,16 @@ export const EnvelopedXadesParameters = z.strictObject({
 export const DetachedXadesParameters = z.strictObject({
   ...canonicalisations,
   ...rootElement,
-  signedDataTemplate: Text.optional().describe('pattern for the names and URIs of the signed data, with ${GUID}, ${date} and ${file_name}'),
+  signedDataTemplate: Uri.optional().describe('pattern for the names and URIs of the signed data, with ${GUID}, ${date} and ${file_name}'),
   signedDataTemplateActivated: z.boolean().optional().describe('whether signedDataTemplate is used'),
-  zipDirectoryName: Text.optional().describe('directory in the ZIP container'),
+  zipDirectoryName: Name.optional().describe('directory in the ZIP container'),
   zipDirectoryActivated: z.boolean().optional().describe('whether that directory is used'),
-  zipSignatureFileName: Text.optional().describe('name of the signature in the ZIP container'),
+  zipSignatureFileName: Name.optional().describe('name of the signature in the ZIP container'),
   zipCompressionLevel: z.int().min(0).max(9).optional().describe('0 (none, default) to 9'),
   signatureContainerType: z.enum(['NONE', 'ZIP']).optional().describe('NONE: the signature alone; ZIP: a container with the documents'),
   xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
   manifestActivated: z.boolean().optional().describe('whether a Manifest element lists the signed data'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
+  xadesPrefix: Name.optional().describe('prefix of the XAdES elements; default: xad'),
 });
 
 export const EnvelopedProviderParameters = z.strictObject({
@@ -60,12 +66,12 @@ export const EnvelopedProviderParameters = z.strictObject({
   ...rootElement,
   ...canonicalisations,
   xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
+  xadesPrefix: Name.optional().describe('prefix of the XAdES elements; default: xad'),
 });
 
 export const EnvelopingProviderParameters = z.strictObject({
   xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
+  xadesPrefix: Name.optional().describe('prefix of the XAdES elements; default: xad'),
   ...rootElement,
   ...canonicalisations,
 });

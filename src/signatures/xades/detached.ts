@@ -18,7 +18,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type ExpectedReference, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { contentOf, parsedXml, refusingXml, xmlInput } from './xml-input.ts';
+import { checkNamespaces, contentOf, parsedXml, refusingXml, xmlInput } from './xml-input.ts';
 
 /** One signature over all documents of a request, outside of them. */
 export interface DetachedParameters extends XadesParameters {
@@ -54,6 +54,8 @@ export interface DetachedState extends XadesState {
   readonly modifiedMs: number;
   /** ds:Object with the manifest, if there is one. */
   readonly objects: string;
+  /** Documents that are XML are canonicalised, also for an archive time-stamp. */
+  readonly isCanonical: boolean;
 }
 
 const usualMimeType = 'application/octet-stream';
@@ -62,7 +64,7 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 /** Detached XAdES (XML Signature §2.1), alone or in a ZIP or ASiC-E container (EN 319 162-1). */
 export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> = {
   workload: ({ documentCanonicalisation }) => (documentCanonicalisation === undefined ? usualWorkload : xadesWorkload()),
-  completion: () => usualWorkload,
+  completion: ({ isCanonical }) => (isCanonical ? xadesWorkload() : usualWorkload),
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
@@ -100,6 +102,7 @@ export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> 
         container: container ?? null,
         modifiedMs: now.getTime(),
         objects: manifest?.object ?? '',
+        isCanonical: parameters.documentCanonicalisation !== undefined,
       },
     };
     const covers = files.map(({ digest: value }, index) => ({
@@ -175,8 +178,9 @@ function signedFile(
 function canonicalDigest(content: Content, algorithm: Canonicalisation, hash: HashName): Buffer | undefined {
   const digest = createHash(hash);
   try {
-    const { bytes } = xmlInput(content);
+    const { bytes, utf8 } = xmlInput(content);
     using document: XmlDocument = parsedXml(bytes);
+    checkNamespaces({ utf8 }, document);
     checkNamespaceLoad(document, [algorithm]);
     document.canonicalise({ algorithm }, (piece) => digest.update(piece));
     return digest.digest();

@@ -14,7 +14,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { contentBytesOf, contentOf, fileDigest, parsedXml, refusingXml, scanned } from './xml-input.ts';
+import { checkNamespaces, contentBytesOf, contentOf, fileDigest, parsedXml, refusingXml, scanned } from './xml-input.ts';
 
 /** State between the two steps. */
 export interface EnvelopingState extends XadesState {
@@ -113,13 +113,15 @@ function objectDigest(
 
 /**
  * Returns the document as it can stand in an element: UTF-8 without XML declaration. Undefined if it
- * is no XML, or has a DOCTYPE, which cannot stand there.
+ * is no XML, has a DOCTYPE, which cannot stand there, or a namespace that implementations canonicalise
+ * differently.
  */
 function asXml(bytes: Uint8Array): Uint8Array | undefined {
   try {
     const { utf8 } = decodeXml(bytes);
     scanned(utf8);
-    XmlDocument.parse(utf8)[Symbol.dispose]();
+    using document = XmlDocument.parse(utf8);
+    checkNamespaces({ utf8 }, document);
     return withoutDeclaration(utf8);
   } catch (error) {
     if (error instanceof XmlFault) return undefined;

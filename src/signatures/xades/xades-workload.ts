@@ -3,7 +3,7 @@ import type { Workload } from '../format.ts';
 /** Size from which XML is parsed in a thread. */
 const threadBeyondBytes = 16 * 1024;
 /** Namespace declarations of a small document that is parsed on the event loop. */
-const declarationsMax = 32;
+const declarationsMax = 8;
 /** XPath that libxml2 does not count in steps can take hours. */
 const xpathDeadlineMs = 30_000;
 

@@ -65,7 +65,7 @@ export function parsedXml(bytes: Uint8Array): XmlDocument {
  * not escape it there, other implementations do, so that a signature would not verify everywhere.
  * @throws {XmlFault}
  */
-export function checkNamespaces({ utf8 }: XmlInput, document: XmlDocument): void {
+export function checkNamespaces({ utf8 }: Pick<XmlBytes, 'utf8'>, document: XmlDocument): void {
   if (!mayEscapeNamespaces(utf8)) return;
   for (const element of document.elements()) {
     const escaped = Array.from(document.declaredNamespaces(element).values()).find((uri) => /[&<"\t\n\r]/.test(uri));
