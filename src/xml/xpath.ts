@@ -21,7 +21,7 @@ const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
 const charactersMax = 4096;
-/** Operators and slashes of an expression. */
+/** Operators, slashes, commas and predicates of an expression. */
 const operatorsMax = 250;
 const nestingMax = 64;
 /** Elements with some of their namespaces in a filter, which are kept in the heap. */
@@ -112,13 +112,14 @@ function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], s
 }
 
 /** Words and characters of an expression; in a literal or a name, none is an operator. */
-const tokens = /"[^"]*"|'[^']*'|[\p{L}_][\p{L}\p{M}\p{N}._-]*|[()[\]/|+\-*=<>]/gu;
-const operators: ReadonlySet<string> = new Set(['/', '|', '+', '-', '*', '=', '<', '>', 'and', 'or', 'div', 'mod']);
+const tokens = /"[^"]*"|'[^']*'|[0-9.]+(?:and|or|div|mod)|[\p{L}_][\p{L}\p{M}\p{N}._-]*|[()[\],/|+\-*=<>]/gu;
+const operators: ReadonlySet<string> = new Set(['/', '[', ',', '|', '+', '-', '*', '=', '<', '>', 'and', 'or', 'div', 'mod']);
 
 /**
  * Checks that an expression does not overrun the stack of the engine, which has 64 KiB: compiling
  * takes up to 272 bytes of it for each bracket within another, and evaluating takes 53 bytes for
- * each operator or step of a chain (measured).
+ * each operator or step of a chain,
+ * up to 150 for each predicate (measured).
  * @throws {XPathInvalid}
  */
 function checkSize(expression: string): void {
@@ -128,8 +129,10 @@ function checkSize(expression: string): void {
   for (const [token] of expression.matchAll(tokens)) {
     depth += token === '(' || token === '[' ? 1 : token === ')' || token === ']' ? -1 : 0;
     if (depth > nestingMax) throw new XPathInvalid(`an XPath expression has at most ${nestingMax} brackets within each other`);
-    if (operators.has(token)) chained += 1;
-    if (chained > operatorsMax) throw new XPathInvalid(`an XPath expression has at most ${operatorsMax} operators and slashes`);
+    // libxml2 takes `1or1` for three words.
+    if (operators.has(token) || /^[0-9.]+[a-z]/.test(token)) chained += 1;
+    if (chained > operatorsMax)
+      throw new XPathInvalid(`an XPath expression has at most ${operatorsMax} operators, slashes, commas and predicates`);
   }
 }
 

@@ -136,6 +136,9 @@ describe('XPath', () => {
     ['operators', `1${'+1'.repeat(251)}`],
     ['operators', `$x${' and 1'.repeat(251)}`],
     ['slashes', `a${'/a'.repeat(251)}`],
+    ['predicates', `(//*)${'[.]'.repeat(251)}`],
+    ['operators without spaces', `1${'or1'.repeat(251)}`],
+    ['arguments', `concat(1${',1'.repeat(251)})`],
     ['brackets', `/a${'[b'.repeat(70)}${']'.repeat(70)}`],
     ['parentheses', `${'('.repeat(70)}/a${')'.repeat(70)}`],
     ['characters', `/a${'/a'.repeat(2100)}`],
@@ -155,6 +158,8 @@ describe('XPath', () => {
       `//b${'|//b'.repeat(900)}`,
       // What fails at the innermost place takes the most of the stack.
       `$x${'+1'.repeat(250)}`,
+      `(//*)${'[.]'.repeat(248)}`,
+      `(//*)${'[1]'.repeat(248)}`,
       `f()${'+1'.repeat(250)}`,
       `string(0.3333)${'+1'.repeat(250)}`,
       `$x${'/a'.repeat(250)}`,
