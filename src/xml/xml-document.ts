@@ -1,6 +1,6 @@
 import { engine, nodeTypes, offsets, renewIfLarge, type Engine, type EngineError, type Pointer, type XmlNode } from './engine.ts';
 import { canonicaliseTree, type CanonicalRequest } from './tree-canonical.ts';
-import { quoted, XmlFault } from './xml-fault.ts';
+import { quoted, XmlFault, XmlLimitFault } from './xml-fault.ts';
 
 /** Limits of what is kept in the heap. */
 const namesMax = 10_000;
@@ -100,9 +100,36 @@ export class XmlDocument implements Disposable {
     return found;
   }
 
-  /** Returns a mark that no node of the document has. @throws {XmlFault} if there are none left */
+  /**
+   * Runs `work`, and takes back the marks that it makes: the node sets that it makes are not valid
+   * afterwards.
+   */
+  withMarks<T>(work: () => T): T {
+    const before = this.#marks;
+    try {
+      return work();
+    } finally {
+      if (this.#marks > before) this.#keepMarks(before);
+    }
+  }
+
+  /** Takes back all marks but the first ones. */
+  #keepMarks(count: number): void {
+    const kept = (1 << count) - 1;
+    const { engine: owner } = this;
+    const keep = (node: Pointer): void => owner.set(node, offsets.mark, owner.get(node, offsets.mark) & kept);
+    keep(this.address);
+    for (let node = owner.get(this.address, offsets.children); node !== 0; node = owner.get(node, offsets.next)) keep(node);
+    for (const element of this.elements()) {
+      for (let node = owner.get(element, offsets.children); node !== 0; node = owner.get(node, offsets.next)) keep(node);
+      for (let one = owner.get(element, offsets.attributes); one !== 0; one = owner.get(one, offsets.next)) keep(one);
+    }
+    this.#marks = count;
+  }
+
+  /** Returns a mark that no node of the document has. @throws {XmlLimitFault} if there are none left */
   newMark(): number {
-    if (this.#marks === marksMax) throw new XmlFault('the document has too many XPath filters');
+    if (this.#marks === marksMax) throw new XmlLimitFault(`a reference has more than ${marksMax / 2} XPath filters`);
     this.#marks += 1;
     return 1 << (this.#marks - 1);
   }

@@ -14,6 +14,9 @@ export class XmlFault extends Error {
   }
 }
 
+/** Thrown where a document needs more than this service gives it: it may be right. */
+export class XmlLimitFault extends XmlFault {}
+
 /**
  * Returns the fault at an offset of a document, which consists of pieces. Lines end as in XML 1.0,
  * 2.11: at a line feed, at a carriage return, or at both together.

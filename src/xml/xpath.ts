@@ -2,13 +2,16 @@ import { offsets, type EngineError, type Pointer } from './engine.ts';
 import type { XmlNode } from './engine.ts';
 import type { NodeSet } from './tree-canonical.ts';
 import { selectedMark, XmlDocument } from './xml-document.ts';
-import { XmlFault } from './xml-fault.ts';
+import { XmlFault, XmlLimitFault } from './xml-fault.ts';
 
 /** Thrown for an XPath expression that is not valid, whatever the document. */
 export class XPathInvalid extends XmlFault {}
 
+/** Thrown for an XPath expression that is valid as far as it was read, but larger than is allowed. */
+export class XPathTooLarge extends XPathInvalid {}
+
 /** Thrown for an XPath expression that takes too many steps in a document. */
-export class XPathTooSlow extends XmlFault {}
+export class XPathTooSlow extends XmlLimitFault {}
 
 /** An expression of XPath 1.0 and its namespaces, by prefix. */
 export interface XPath {
@@ -88,7 +91,7 @@ export function filterNodes({ expression, namespaces }: XPath, document: XmlDocu
       if (count === 0) continue;
       if (count === all.each(element, () => undefined)) document.mark(element, namespacesMark);
       else some.set(element, prefixes);
-      if (some.size > someMax) throw new XmlFault('the XPath expression selects some of the namespaces of too many elements');
+      if (some.size > someMax) throw new XmlLimitFault('the XPath expression selects some of the namespaces of too many elements');
     }
   });
   return { mark, namespacesMark, namespaces: some, isEmpty: selected === 0 };
@@ -117,22 +120,21 @@ const operators: ReadonlySet<string> = new Set(['/', '[', ',', '|', '+', '-', '*
 
 /**
  * Checks that an expression does not overrun the stack of the engine, which has 64 KiB: compiling
- * takes up to 272 bytes of it for each bracket within another, and evaluating takes 53 bytes for
- * each operator or step of a chain,
- * up to 150 for each predicate (measured).
- * @throws {XPathInvalid}
+ * takes up to 272 bytes of it for each bracket within another, evaluating 53 bytes for each operator
+ * or step of a chain, and up to 150 for each predicate (measured).
+ * @throws {XPathTooLarge}
  */
 function checkSize(expression: string): void {
-  if (expression.length > charactersMax) throw new XPathInvalid(`an XPath expression has at most ${charactersMax} characters`);
+  if (expression.length > charactersMax) throw new XPathTooLarge(`an XPath expression has at most ${charactersMax} characters`);
   let depth = 0;
   let chained = 0;
   for (const [token] of expression.matchAll(tokens)) {
     depth += token === '(' || token === '[' ? 1 : token === ')' || token === ']' ? -1 : 0;
-    if (depth > nestingMax) throw new XPathInvalid(`an XPath expression has at most ${nestingMax} brackets within each other`);
-    // libxml2 takes `1or1` for three words.
+    if (depth > nestingMax) throw new XPathTooLarge(`an XPath expression has at most ${nestingMax} brackets within each other`);
+    // In libxml2, `1or1` are three words.
     if (operators.has(token) || /^[0-9.]+[a-z]/.test(token)) chained += 1;
     if (chained > operatorsMax)
-      throw new XPathInvalid(`an XPath expression has at most ${operatorsMax} operators, slashes, commas and predicates`);
+      throw new XPathTooLarge(`an XPath expression has at most ${operatorsMax} operators, slashes, commas and predicates`);
   }
 }
 

@@ -3,7 +3,7 @@ import { keepsComments, type Canonicalisation } from '../xml/canonicalisation.ts
 import type { XmlNode } from '../xml/engine.ts';
 import type { CanonicalRequest, NodeSet } from '../xml/tree-canonical.ts';
 import type { XmlDocument } from '../xml/xml-document.ts';
-import { XmlFault } from '../xml/xml-fault.ts';
+import { XmlFault, XmlLimitFault } from '../xml/xml-fault.ts';
 import { filterNodes } from '../xml/xpath.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { elementsWithId } from './ids.ts';
@@ -47,7 +47,7 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
     const elements = elementsNamed(document, names);
     if (elements.length <= leftOutMax) for (const element of elements) if (isOutermost(element)) without.push(element);
     if (elements.length <= leftOutMax) return;
-    if (xpath === undefined) throw new XmlFault(`a signature leaves out more than ${leftOutMax} elements`);
+    if (xpath === undefined) throw new XmlLimitFault(`a signature leaves out more than ${leftOutMax} elements`);
     nodes.push(filterNodes(xpath, document, xpathStepsMax));
   };
   let canonical: (Transform & { kind: 'CANONICAL' }) | undefined;
@@ -78,8 +78,13 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
 
 /** Returns the digest of a same-document reference. @throws as `canonicalRequest` */
 export function referenceDigest(data: ReferencedData, hash: HashName, context: ReferenceContext): Buffer {
+  return context.document.withMarks(() => requestDigest(canonicalRequest(data, context), hash, context.document));
+}
+
+/** Returns the digest of what a request selects. @throws {XmlFault} if it has no canonical form */
+export function requestDigest(request: CanonicalRequest, hash: HashName, document: XmlDocument): Buffer {
   const digest = createHash(hash);
-  context.document.canonicalise(canonicalRequest(data, context), (bytes) => digest.update(bytes));
+  document.canonicalise(request, (bytes) => digest.update(bytes));
   return digest.digest();
 }
 

@@ -6,10 +6,11 @@ import { valueVerifies } from '../../verification/verify-value.ts';
 import { readCertificate, type Certificate } from '../../x509/certificate.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
-import { quoted, XmlFault } from '../../xml/xml-fault.ts';
+import { quoted, XmlFault, XmlLimitFault } from '../../xml/xml-fault.ts';
+import { XPathTooLarge } from '../../xml/xpath.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
-import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../xmldsig/references.ts';
+import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, requestDigest } from '../../xmldsig/references.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
@@ -130,17 +131,28 @@ function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefin
   }
 }
 
-/** Returns why a reference does not hold, as the end of a sentence; undefined if it holds. */
+/**
+ * Returns why a reference does not hold, as the end of a sentence; undefined if it holds.
+ * @throws {Refusal} UNSUPPORTED where a limit is reached
+ */
 function faultOf(document: XmlDocument, signature: ReadSignature, reference: ReadReference): string | undefined {
   const { hash, digest, uri } = reference;
   const name = `the reference ${quoted(uri ?? '')}`;
   if (hash === undefined) return `has an unknown digest algorithm in ${name}`;
   const context = { document, signature: signature.element, xpathStepsMax };
   try {
-    if (isHidden(document, signature, canonicalRequest(reference, context).apex))
-      return `references an element within another signature: ${name}`;
-    return referenceDigest(reference, hash, context).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
+    return document.withMarks(() => {
+      const request = canonicalRequest(reference, context);
+      if (isHidden(document, signature, request.apex)) return `references an element within another signature: ${name}`;
+      return requestDigest(request, hash, document).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
+    });
   } catch (error) {
+    // Whether such a reference holds is not known, and it must not be broken.
+    if (error instanceof XmlLimitFault || error instanceof XPathTooLarge)
+      throw new Refusal('UNSUPPORTED', {
+        message: `an existing signature has a reference that needs too much: ${error.message}`,
+        cause: error,
+      });
     if (!isReferenceError(error)) throw error;
     if (error instanceof ReferenceUnknown) return `cannot be verified, ${name}: ${error.message}`;
     return error instanceof ReferenceBroken

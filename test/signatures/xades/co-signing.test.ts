@@ -18,9 +18,9 @@ const ds = 'http://www.w3.org/2000/09/xmldsig#';
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 
 /** A document with a signature by xmlsec1. `transforms`: those before the canonicalisation. */
-function byXmlsec1(uri: string, transforms: readonly string[]): Buffer {
+function byXmlsec1(uri: string, transforms: readonly string[], before = ''): Buffer {
   const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo><X509Data/></KeyInfo></Signature>`;
-  return xmlsec1Signs(text.replace('</doc>', `${template}</doc>`), keyPem(other.privateKey), other.pem);
+  return xmlsec1Signs(text.replace('</doc>', `${before}${template}</doc>`), keyPem(other.privateKey), other.pem);
 }
 
 const envelopedTransform = `<Transform Algorithm="${ds}enveloped-signature"/>`;
@@ -85,6 +85,37 @@ describe('a place within an existing signature is refused', () => {
   it('but the place behind it is not', () => {
     const second = enveloped(first, { position: { expression: '//ds:Signature', namespaces }, place: 'NEXT_SIBLING', validates: true });
     expect(verdicts(second)).toEqual(['OK', 'OK']);
+  });
+});
+
+describe('XPath filters of existing signatures', () => {
+  const filter = (expression: string): string =>
+    `<Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"><XPath>${expression}</XPath></Transform>`;
+  const filtered = { transformation: { expression: 'not(self::comment())', namespaces: {} } };
+
+  it('may be in many signatures, all of which are verified', () => {
+    let document: Buffer = Buffer.from(text);
+    for (let count = 1; count <= 12; count += 1) document = enveloped(document, { ...filtered, validates: true });
+    expect(verdicts(document)).toEqual(Array.from({ length: 12 }, () => 'OK'));
+  });
+
+  it('do not hide that another signature would be broken', () => {
+    const decoy = `<SignedInfo xmlns="${ds}">${`<Reference URI=""><Transforms>${filter('true()')}</Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue>AAAA</DigestValue></Reference>`.repeat(8)}</SignedInfo>`;
+    for (const before of ['', `<x xmlns="">${decoy}</x>`]) {
+      const first = byXmlsec1('', [envelopedTransform, filter('true()')], before);
+      expect(verdicts(first)).toEqual(['OK']);
+      expect(() => enveloped(first, {})).toThrow('an existing signature covers the place of the new one');
+    }
+  });
+
+  it.each([
+    ['more filters than can be evaluated', [envelopedTransform, ...Array.from({ length: 16 }, () => filter('true()'))]],
+    ['a larger one than can be evaluated', [envelopedTransform, filter(`true()${' and true()'.repeat(251)}`)]],
+  ])('are refused if a reference has %s: whether it holds is not known', (_what, transforms) => {
+    const first = byXmlsec1('', transforms);
+    expect(verdicts(first)).toEqual(['OK']);
+    for (const validates of [false, true])
+      expect(() => enveloped(first, { validates })).toThrow('an existing signature has a reference that needs too much');
   });
 });
 
