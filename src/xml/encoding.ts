@@ -140,10 +140,21 @@ function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>)
   }
 }
 
+/** Bytes of the characters of each encoding with one byte for each, once they were needed. */
+const byteTables = new Map<XmlEncoding, ReadonlyMap<string, number>>();
+
+function byteTableOf(encoding: Exclude<XmlEncoding, 'UTF-8'>): ReadonlyMap<string, number> {
+  const known = byteTables.get(encoding);
+  if (known !== undefined) return known;
+  const table = new Map(Array.from({ length: 256 }, (_, byte) => [decodedText(Uint8Array.of(byte), encoding), byte]));
+  byteTables.set(encoding, table);
+  return table;
+}
+
 function encodedText(text: string, encoding: Exclude<XmlEncoding, 'UTF-8'>): Uint8Array {
   if (encoding === 'UTF-16LE') return Buffer.from(text, 'utf16le');
   if (encoding === 'UTF-16BE') return Buffer.from(text, 'utf16le').swap16();
-  const bytes = new Map(Array.from({ length: 256 }, (_, byte) => [decodedText(Uint8Array.of(byte), encoding), byte]));
+  const bytes = byteTableOf(encoding);
   return Uint8Array.from(text, (character) => {
     const byte = bytes.get(character);
     if (byte === undefined) throw new XmlFault(`the encoding ${encoding} of the document has no character ${JSON.stringify(character)}`);

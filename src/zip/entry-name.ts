@@ -13,7 +13,7 @@ export function entryNameFault(name: string): string | undefined {
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
   // The manifest of a container is XML, which has no such characters.
   if (/\p{Noncharacter_Code_Point}/u.test(name)) return 'contains a code point that is no character';
-  if (/[\u202a-\u202e\u2066-\u2069]/.test(name)) return 'contains a control character of bidirectional text';
+  if (/\p{Bidi_Control}/u.test(name)) return 'contains a control character of bidirectional text';
   if (name.includes('\\')) return 'contains a backslash';
   if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
   const segments = name.split('/');

@@ -244,6 +244,19 @@ describe('an enveloped signature refuses', () => {
       'not a namespace prefix',
     ],
     [
+      'a prefix that is bound twice',
+      '1/103',
+      {
+        xpathSignaturePosition: '//q:b',
+        xpathSignaturePositionNS: [
+          { prefix: 'q', namespaceURI: 'urn:b' },
+          { prefix: 'q', namespaceURI: 'urn:c' },
+        ],
+      },
+      'xpathSignaturePositionNS/1/prefix',
+      'the prefix is bound twice',
+    ],
+    [
       'the prefix xml',
       '1/102',
       { xpathSignaturePosition: '//b', xpathSignaturePositionNS: [{ prefix: 'xml', namespaceURI: 'u:x' }] },
@@ -431,6 +444,12 @@ describe('every form of XAdES refuses', () => {
       ['1/103', { recovery: { interval: 1 } }, `${shared}/recovery`],
       ['1/103', { signedProperties: { signaturePolicy: 'EXPLICIT' } }, `${shared}/signedProperties/`],
       ['1/103', { signedProperties: { signingTime: { source: 'CLIENT', time: 1 } } }, `${shared}/signedProperties/signingTime`],
+      ['1/102', { signedProperties: { commitmentText: '' } }, `${shared}/signedProperties/commitmentText: must not be empty`],
+      [
+        '1/102',
+        { signedProperties: { signerRole: { claimedRoles: { claimedRole: [''] } } } },
+        `${shared}/signedProperties/signerRole/claimedRoles/claimedRole/0: must not be empty`,
+      ],
       ['1/102', { signedProperties: { commitmentText: 'a\u0001b' } }, `${shared}/signedProperties/commitmentText`],
       [
         '1/102',

@@ -49,7 +49,7 @@ export function checkUnharmed(before: HoldingReferences, xml: XmlBytes, place: I
   if (stillHold(before, holdingReferences(result, ownId))) return;
   throw new Refusal('NOT_PERMITTED_BY_DOCUMENT', {
     message:
-      'an existing signature covers the place of the new one and does not leave it out, so the new one would break it; a place outside of what it covers is possible',
+      'an existing signature covers the place of the new one and does not leave it out, so the new one would break it; a place outside of what it covers, if there is any, is possible',
   });
 }
 

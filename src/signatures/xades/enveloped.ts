@@ -52,8 +52,8 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       // Names that the caller chooses must be in the encoding of the document.
       refusingXml(() => xml.encode(`${composed.text.beforeValue}${composed.text.beforeUnsigned}`), at);
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
-      const earlier = holdingReferences(document);
-      if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
+      const earlier = refusingXml(() => holdingReferences(document), at);
+      if (earlier.length > 0) refusingXml(() => checkUnharmed(earlier, xml, insertion, composed.text, ids.signature), at);
       if (parameters.transformation !== undefined) {
         const xpathAt = `${parameters.at}/xpathTransformation`;
         refusingXml(() => {

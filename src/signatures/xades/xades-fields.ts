@@ -103,6 +103,7 @@ function checkProperties({ signingTime, commitmentText, place, claimedRoles }: S
     ...Object.fromEntries(claimedRoles.map((role, index) => [`signerRole/claimedRoles/claimedRole/${index}`, role])),
   };
   for (const [field, text] of Object.entries(texts)) {
+    if (text === '') throw invalid(`${at}/${field}`, 'must not be empty');
     if (text !== undefined && !isXmlText(text)) throw invalid(`${at}/${field}`, 'contains a character that XML does not allow');
   }
 }
@@ -133,7 +134,7 @@ export function checkLongTerm(level: AskedLevel | undefined, { version }: XadesO
   });
 }
 
-/** An XPath field with the bindings of its prefixes. @throws {Refusal} FIELD_INVALID */
+/** An XPath field with the bindings of its prefixes. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT */
 export function xpathOf(
   expression: string | undefined,
   bindings: readonly { readonly prefix: string; readonly namespaceURI: string }[],
@@ -146,6 +147,8 @@ export function xpathOf(
     if (prefix === 'ds' && namespaceURI !== dsNamespace)
       throw invalid(`${there}/prefix`, 'ds is the prefix of XML Signature in the signature');
     if (!isNamespace(namespaceURI)) throw invalid(`${there}/namespaceURI`, notNamespace);
+    if (bindings.slice(0, index).some((other) => other.prefix === prefix))
+      throw new Refusal('FIELDS_INCONSISTENT', { at: `${there}/prefix`, message: 'the prefix is bound twice' });
   }
   if (expression === undefined) return undefined;
   if (!isXmlText(expression)) throw invalid(at, 'contains a character that XML does not allow');

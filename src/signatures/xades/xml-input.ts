@@ -122,15 +122,15 @@ export function contentBytesOf(content: Content): Uint8Array {
 /**
  * Runs a step on the XML of a document.
  * @throws {Refusal} DOCUMENT_INVALID instead of an XmlFault. `at`: JSON Pointer of a parameter that
- * is not as the document needs it, if that is the cause; also of what is not supported
+ * is not as the document needs it, if that is the cause; refusals that name no place get it too
  */
 export function refusingXml<T>(step: () => T, at?: string): T {
   const pointer = at === undefined ? {} : { at };
   try {
     return step();
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'UNSUPPORTED' && error.at === undefined)
-      throw new Refusal('UNSUPPORTED', { ...pointer, message: error.text, cause: error });
+    if (error instanceof Refusal && error.at === undefined)
+      throw new Refusal(error.code, { ...pointer, message: error.text, cause: error });
     if (!(error instanceof XmlFault)) throw error;
     throw new Refusal('DOCUMENT_INVALID', { ...pointer, message: error.message, cause: error });
   }
