@@ -1,5 +1,6 @@
 /** Entry point of a work thread. */
 import { sentError, type SentError } from '../faults.ts';
+import { taskFinished } from './after-task.ts';
 
 /** An exported function of a module, and its argument. */
 export interface TaskCall {
@@ -21,5 +22,8 @@ export async function runTask({ module, name, task }: TaskCall): Promise<TaskOut
     const failed = sentError(error);
     if (failed === undefined) throw error;
     return { failed };
+  } finally {
+    // An idle thread blocks its event loop: what the task began would not go on.
+    await taskFinished();
   }
 }

@@ -84,8 +84,6 @@ class LaneThreads {
       minThreads: 0,
       maxThreads: this.#free,
       idleTimeout: idleMs,
-      // An idle thread must not block: a broken XML engine is replaced while it waits.
-      atomics: 'async',
       resourceLimits: { maxOldGenerationSizeMb: heapMaxMebibytes },
     });
   }

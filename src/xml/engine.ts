@@ -2,6 +2,7 @@
  * The libxml2 engine (libxml2-wasm, pinned: the offsets below are those of its build). Its memory
  * is separate from that of the process, so that a fault in the parser cannot reach anything else.
  */
+import { finishWithTask } from '../threads/after-task.ts';
 import loadLibxml2, { type LibXml2 } from 'libxml2-wasm/lib/libxml2raw.mjs';
 
 /** Address in the memory of an engine; 0: none. */
@@ -162,11 +163,12 @@ export function renewIfLarge(): void {
 function renew(): void {
   if (isRenewing) return;
   isRenewing = true;
-  void newEngine()
+  const renewal = newEngine()
     .then((renewed) => {
       current = renewed;
     })
     .finally(() => {
       isRenewing = false;
     });
+  finishWithTask(renewal);
 }

@@ -31,7 +31,9 @@ const enveloped = (envelopedXAdESParameters: object = {}, more: object = {}): ob
 const xp7 = (XP7Format: 'EXXP_7' | 'EGXXP_7' | 'DXXP_7', parameters: object = {}, more: object = {}): object => ({
   XP7Signature: { XP7Format, XP7Providers: { [XP7Format.replace('_7', '7Parameters')]: parameters }, ...more },
 });
-const xml = contentDocument('<a Id="one"><b xmlns="urn:b" Id="two">x</b><c ID="three"/><d id="three"/></a>');
+const xml = contentDocument(
+  '<a Id="one"><b xmlns="urn:b" Id="two">x</b><c ID="three"/><d id="three"/><e xmlns:f="urn:f" f:Id="five"/></a>',
+);
 const envelopedAt = '/parameters/envelopedXAdESSignature/envelopedXAdESParameters';
 const detachedAt = '/parameters/XP7Signature/XP7Providers/DXXP7Parameters';
 
@@ -177,6 +179,13 @@ describe('an enveloped signature refuses', () => {
       { signedNode: 'three' },
       'signedNode',
       'the document does not have exactly one element with the Id "three"',
+    ],
+    [
+      'a signedNode by an Id that only some validators take for one',
+      '1/105',
+      { signedNode: 'five' },
+      'signedNode',
+      'the element with the Id "five" has it in another attribute than Id, ID, id and xml:id',
     ],
     ['a signedNode that is no Id', '1/102', { signedNode: "one'] | //*" }, 'signedNode', 'not an Id'],
     ['an empty signedNode', '1/102', { signedNode: '' }, 'signedNode', 'not an Id'],
@@ -398,6 +407,24 @@ describe('an enveloped signature refuses', () => {
       '1/105',
       expect.stringMatching(new RegExp(`^${envelopedAt}/${field}: the XPath expression takes (?:more than \\d+ steps|too long)`)),
     ]);
+  });
+});
+
+describe('text of a request in XML with another encoding', () => {
+  const latin = { ID: 'd', plainData: { plainValue: '<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>' } };
+  const canonical = { signedContentsC14NAlgURI: 'XML_EXC_C_14_N' };
+
+  it.each([
+    ['enveloped', enveloped()],
+    ['enveloping', xp7('EGXXP_7')],
+    ['detached, canonicalised', xp7('DXXP_7', canonical)],
+  ])('is refused, %s', async (_form, parameters) => {
+    const message = 'the XML declaration says ISO-8859-1, but plainData is signed as UTF-8; base64Data takes any encoding';
+    expect(said(await sign(parameters, [latin]))).toEqual(['1/103', `/inputDocuments/0: ${message}`]);
+  });
+
+  it('is signed as the bytes that it is by a detached signature', async () => {
+    expect(said(await sign(xp7('DXXP_7'), [latin]))).toEqual(['0/0', 'success']);
   });
 });
 

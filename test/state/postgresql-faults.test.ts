@@ -93,8 +93,8 @@ describe('a store on PostgreSQL', () => {
     const reference = await storedKey(store);
     await store.refresh();
     await server.stop('immediate');
-    for (const use of [store.run('probe'), store.run('findKey', reference), store.refresh()])
-      await expect(use).rejects.toThrow(StoreUnavailable);
+    const uses = [store.run('probe'), store.run('findKey', reference), store.refresh()];
+    await Promise.all(uses.map(async (use) => expect(use).rejects.toThrow(StoreUnavailable)));
     await server.restart();
     await expect.poll(async () => store.run('findKey', reference).catch(() => undefined), { timeout: 20_000 }).toMatchObject({ reference });
     await expect

@@ -31,7 +31,7 @@ export class OpenedDocuments {
     let content: Content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
     if (filePathData !== undefined) content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
     if (FTMData !== undefined) content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
-    this.documents.push({ id, fileName, mimeType, source: { content } });
+    this.documents.push({ id, fileName, mimeType, isText: plainData !== undefined, source: { content } });
   }
 
   /**

@@ -18,7 +18,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type ExpectedReference, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentOf, parsedXml, refusingXml, xmlInput } from './xml-input.ts';
+import { checkNamespaces, checkTextEncoding, contentOf, parsedXml, refusingXml, xmlInput } from './xml-input.ts';
 
 /** One signature over all documents of a request, outside of them. */
 export interface DetachedParameters extends XadesParameters {
@@ -163,7 +163,8 @@ function signedFile(
   const { documentCanonicalisation, algorithm } = parameters;
   const content = contentOf(document);
   const digest = hashContent(algorithm.hash, content);
-  const canonical = documentCanonicalisation === undefined ? undefined : canonicalDigest(content, documentCanonicalisation, algorithm.hash);
+  const canonical =
+    documentCanonicalisation === undefined ? undefined : canonicalDigest(document, documentCanonicalisation, algorithm.hash);
   const mimeType = document.mimeType ?? (canonical === undefined ? usualMimeType : 'text/xml');
   const transforms =
     canonical === undefined || documentCanonicalisation === undefined ? [] : [canonicalTransform(documentCanonicalisation)];
@@ -174,13 +175,17 @@ function signedFile(
   };
 }
 
-/** Returns the digest of the canonical form; undefined for a document that is not XML. */
-function canonicalDigest(content: Content, algorithm: Canonicalisation, hash: HashName): Buffer | undefined {
+/**
+ * Returns the digest of the canonical form; undefined for a document that is not XML.
+ * @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED
+ */
+function canonicalDigest(input: InputDocument, algorithm: Canonicalisation, hash: HashName): Buffer | undefined {
   const digest = createHash(hash);
   try {
-    const { bytes, utf8 } = xmlInput(content);
-    using document: XmlDocument = parsedXml(bytes);
-    checkNamespaces({ utf8 }, document);
+    const xml = xmlInput(contentOf(input));
+    checkTextEncoding(input, xml);
+    using document: XmlDocument = parsedXml(xml.bytes);
+    checkNamespaces(xml, document);
     checkNamespaceLoad(document, [algorithm]);
     document.canonicalise({ algorithm }, (piece) => digest.update(piece));
     return digest.digest();

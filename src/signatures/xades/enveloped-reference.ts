@@ -3,6 +3,7 @@ import { Refusal } from '../../result-codes.ts';
 import { keepsComments } from '../../xml/canonicalisation.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
+import { xmlNamespaceUri } from '../../xml/namespace-scope.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { canonicalRequest, ReferenceBroken, selectsNothing, type ReferencedData } from '../../xmldsig/references.ts';
@@ -54,6 +55,8 @@ export function envelopedReference(
   refusingXml(() => {
     try {
       const request = canonicalRequest(data, { document, signature: undefined, xpathStepsMax });
+      if (request.apex !== undefined && signedNode !== undefined && !hasUsualId(document, request.apex, signedNode))
+        throw new XmlFault(`the element with the Id ${JSON.stringify(signedNode)} has it in another attribute than Id, ID, id and xml:id`);
       // Comments and processing instructions outside the root are no content.
       if (!selectsNothing(request, document))
         document.canonicalise(request, (piece) => {
@@ -90,6 +93,12 @@ export function joinsBases(at: string): Refusal {
     message:
       'the document has xml:base, which implementations of Canonical XML 1.1 treat differently; another canonicalisation is possible',
   });
+}
+
+/** Checks whether the Id is in an attribute that validators take for one. */
+function hasUsualId(document: XmlDocument, element: XmlNode, id: string): boolean {
+  const values = ['Id', 'ID', 'id'].map((name) => document.attribute(element, name));
+  return [...values, document.attribute(element, 'id', xmlNamespaceUri)].includes(id);
 }
 
 /** Returns the names of the elements that the signature leaves out. */

@@ -14,7 +14,7 @@ import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades } from './xades-state.ts';
 import { signatureIds } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
+import { checkNamespaces, checkTextEncoding, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
 
 /** XAdES in the signed document (EN 319 132-1 §6; XML Signature §2.1). */
 export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedState> = {
@@ -30,6 +30,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const content = contentOf(input);
       const at = `/inputDocuments/${index}`;
       const xml = refusingXml(() => xmlInput(content), at);
+      refusingXml(() => checkTextEncoding(input, xml), at);
       using document = refusingXml(() => XmlDocument.parse(xml.utf8), at);
       refusingXml(() => checkNamespaces(xml, document), at);
       // The references of existing signatures are canonicalised too, in whatever form they name.

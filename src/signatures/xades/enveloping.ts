@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { InputDocument } from '../../documents/document.ts';
 import { Fault } from '../../faults.ts';
 import { keepsComments, type Canonicalisation } from '../../xml/canonicalisation.ts';
 import { decodeXml } from '../../xml/encoding.ts';
@@ -14,7 +15,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentBytesOf, contentOf, fileDigest, parsedXml, refusingXml, scanned } from './xml-input.ts';
+import { checkNamespaces, checkTextEncoding, contentBytesOf, contentOf, fileDigest, parsedXml, refusingXml, scanned } from './xml-input.ts';
 
 /** State between the two steps. */
 export interface EnvelopingState extends XadesState {
@@ -40,7 +41,7 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
       const at = `/inputDocuments/${index}`;
       const bytes = refusingXml(() => contentBytesOf(content), at);
       const ids = signatureIds(parameters, index);
-      const xml = asXml(bytes);
+      const xml = refusingXml(() => asXml(bytes, input), at);
       const mimeType = input.mimeType ?? (xml === undefined ? usualMimeType : 'text/xml');
       const objectId = `object-${ids.reference}`;
       const encoding = xml === undefined ? transformUris.base64 : undefined;
@@ -114,11 +115,14 @@ function objectDigest(
 /**
  * Returns the document as it can stand in an element: UTF-8 without XML declaration. Undefined if it
  * is no XML, has a DOCTYPE, which cannot stand there, or a namespace that implementations canonicalise
- * differently.
+ * differently. `input`: the document of a request whose bytes they are.
+ * @throws {Refusal} FIELDS_INCONSISTENT
  */
-function asXml(bytes: Uint8Array): Uint8Array | undefined {
+function asXml(bytes: Uint8Array, input?: InputDocument): Uint8Array | undefined {
   try {
-    const { utf8 } = decodeXml(bytes);
+    const decoded = decodeXml(bytes);
+    if (input !== undefined) checkTextEncoding(input, decoded);
+    const { utf8 } = decoded;
     scanned(utf8);
     using document = XmlDocument.parse(utf8);
     checkNamespaces({ utf8 }, document);

@@ -47,6 +47,18 @@ export function xmlInput(content: Content): XmlInput {
   return { ...xml, outline: scanned(xml.utf8) };
 }
 
+/**
+ * Checks that text of a request, which is UTF-8, does not say that it has another encoding: every
+ * reader would take it for another text.
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
+export function checkTextEncoding({ isText }: InputDocument, { encoding }: DecodedXml): void {
+  if (isText !== true || encoding === 'UTF-8') return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    message: `the XML declaration says ${encoding}, but plainData is signed as UTF-8; base64Data takes any encoding`,
+  });
+}
+
 /** Reads content that `xmlInput` has read before. */
 export function xmlBytes(content: Content): XmlBytes {
   const bytes = contentBytesOf(content);

@@ -130,6 +130,17 @@ describe('existing signatures are verified', () => {
     ['a signed element that is gone', first.replace('Id="p1"', 'Id="p2"'), 'does not exist'],
     ['other resources', first.replace('URI="#p1"', 'URI="https://example.org/part"'), 'names another resource'],
     ['a missing part', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, ''), 'cannot be read'],
+    ['two SignedInfo', first.replace(/<SignedInfo>.*<\/SignedInfo>/s, '$&$&'), 'cannot be read'],
+    ['two values', first.replace(/<SignatureValue>[^<]*<\/SignatureValue>/, '$&$&'), 'cannot be read'],
+    ['two digests', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, '$&$&'), 'cannot be read'],
+    [
+      'parts in another order',
+      first.replace(/(<SignedInfo>.*<\/SignedInfo>)(\s*<SignatureValue>[^<]*<\/SignatureValue>)/s, '$2$1'),
+      'cannot be read',
+    ],
+    ['an element that does not belong there', first.replace('<KeyInfo>', '<evil xmlns=""/><KeyInfo>'), 'cannot be read'],
+    ['base64 with other characters', first.replace('<SignatureValue>', '<SignatureValue>!!'), 'cannot be read'],
+    ['base64 without its end', first.replace(/=*<\/DigestValue>/, '</DigestValue>'), 'cannot be read'],
   ])('%s', (_name, document, message) => {
     expect(() => enveloped(document, { ...atOther, validates: true })).toThrow(message);
   });
