@@ -9,6 +9,6 @@ const run = async (name: string, task = {}): Promise<unknown> => threads.run({ m
 test('an engine that trapped is replaced before the next task of its thread', async () => {
   for (let round = 0; round < 3; round += 1) {
     await expect(run('breakEngine')).rejects.toThrow('memory access out of bounds');
-    expect(await run('canonicalForm', { text: "<a  b='1'/>" })).toBe('<a b="1"></a>');
+    expect(await run('canonicalForm', { text: "<a  b='1'/>" })).toEqual(['<a b="1"></a>', true]);
   }
 });
