@@ -108,10 +108,18 @@ export async function prepareSignatures(
   const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
   const workload = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
-  const prepared = isLong(contents, workload)
-    ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
-    : prepareTask(task);
+  const prepared =
+    isLong(contents, workload) || documents.length * textLength(parameters) > textOnLoopMax
+      ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
+      : prepareTask(task);
   return { format, algorithm, level, chain, isText, prepared };
+}
+
+/** Characters of parameters and states, once for each document, beyond which the event loop is held too long. */
+const textOnLoopMax = 512 * 1024;
+
+function textLength(plain: unknown): number {
+  return JSON.stringify(plain)?.length ?? 0;
 }
 
 /** More documents than these, however small, hold the event loop too long: each takes about 0.1 ms. */
@@ -146,6 +154,9 @@ export async function completeSignatures(
     const workloads = task.signatures.map(({ prepared: { state } }) => formats[format].format.completion(state));
     const workload = workloads.find((one) => contents.length > 0 && isLong(contents, one));
     if (workload !== undefined) return inThread(threads, 'completeTask', task, workload);
+    const states = task.signatures.map(({ prepared: { state } }) => state);
+    if (states.length > 1 && textLength(states) > textOnLoopMax)
+      return inThread(threads, 'completeTask', task, workloads[0] ?? usualWorkload);
     const valuesTakeLong = chain !== undefined && takesLong(chain.publicKey, task.signatures.length);
     return valuesTakeLong ? inThread(threads, 'completeTask', task, usualWorkload) : completeTask(task);
   };

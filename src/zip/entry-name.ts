@@ -1,5 +1,5 @@
 /** Length of a name in UTF-8: its field in a header has 16 bits. */
-const maxNameBytes = 0xffff;
+export const maxNameBytes = 0xffff;
 
 /**
  * Checks the name of a ZIP entry: a relative path with `/` between its segments, which stays below

@@ -7,9 +7,11 @@ import { isFault } from '../../src/faults.ts';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { coversDocuments } from '../../src/keys/digest-binding.ts';
-import { documentsAsPrepared, prepareSignatures, type SigningPlan } from '../../src/signatures/signatures.ts';
+import { completeSignatures, documentsAsPrepared, prepareSignatures, type SigningPlan } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
-import { planOf, softwareSigner } from './software-signer.ts';
+import { noLevels, planOf, softwareSigner, valueOf } from './software-signer.ts';
+import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
+import { documentNamed, xadesParameters } from './xades/xades-signer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-prepared-'));
 const path = join(directory, 'document');
@@ -72,4 +74,25 @@ describe.each(Object.entries(plans))('many small documents for %s', (_name, plan
       run.mockRestore();
     }
   });
+});
+
+test('long texts of a request, once for each document, are written in a thread', async () => {
+  const parameters = xadesParameters({ properties: { ...usualProperties, claimedRoles: ['é'.repeat(60_000)] } });
+  const plan: SigningPlan = { ...planOf(signer), format: 'enveloping', parameters };
+  const documents = (count: number): InputDocument[] => Array.from({ length: count }, (_, index) => documentNamed('<a/>', `d${index}`));
+  const run = vi.spyOn(threads, 'run');
+  try {
+    for (const [count, times] of [
+      [1, 0],
+      [20, 1],
+    ] as const) {
+      const prepared = await prepareSignatures(plan, documents(count), threads);
+      expect(run).toHaveBeenCalledTimes(times);
+      const values = new Map(prepared.prepared.map((one) => [one.id, valueOf(signer, one, algorithm)]));
+      expect(await completeSignatures(prepared, values, { threads, levels: noLevels })).toHaveLength(count);
+      expect(run).toHaveBeenCalledTimes(2 * times);
+    }
+  } finally {
+    run.mockRestore();
+  }
 });

@@ -7,6 +7,7 @@ import { signatureAlgorithmOfUri, signatureMethodUri } from '../../src/xmldsig/a
 
 const parse = (text: string): XmlDocument => XmlDocument.parse(Buffer.from(text));
 const steps = 1_000_000;
+const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const ds = 'http://www.w3.org/2000/09/xmldsig#';
 
 describe('an Id', () => {
@@ -41,6 +42,9 @@ describe('transforms', () => {
   const xpath = (expression: string): string =>
     `<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"><ds:XPath>${expression}</ds:XPath></ds:Transform>`;
 
+  const canonical = (prefixes: string): string =>
+    `<ds:Transform Algorithm="${exclusive}"><InclusiveNamespaces xmlns="${exclusive}" PrefixList="${prefixes}"/></ds:Transform>`;
+
   it('that leave out elements by name need no evaluation', () => {
     const names = [
       { namespace: ds, localName: 'Signature' },
@@ -54,6 +58,17 @@ describe('transforms', () => {
     ]);
     expect(transform(xpath(expression))).toMatchObject([{ kind: 'WITHOUT', names }]);
     expect(transform(xpath(' not( ancestor-or-self::ds:Signature ) '))).toMatchObject([{ kind: 'WITHOUT', names: [names[0]] }]);
+  });
+
+  it('are read in a time that grows with their length alone', () => {
+    // By backtracking, each of these takes minutes.
+    const spaces = ' '.repeat(400_000);
+    for (const inner of [`a${spaces}b`, `${spaces}a`, `a${spaces}or${spaces}b`, `a${spaces}o`])
+      expect(transform(xpath(`not(${inner})`))).toMatchObject([{ kind: 'XPATH' }]);
+    const prefixes = 'a '.repeat(400_000);
+    expect(transform(canonical(prefixes))).toMatchObject([{ kind: 'CANONICAL', inclusivePrefixes: ['a'] }]);
+    const different = Array.from({ length: 1001 }, (_, index) => `a${index}`).join(' ');
+    expect(transform(canonical(different))).toMatchObject([{ kind: 'OTHER' }]);
   });
 
   it.each([

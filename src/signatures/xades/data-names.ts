@@ -1,6 +1,6 @@
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
-import { clashingName, entryNameFault, portabilityFault } from '../../zip/entry-name.ts';
+import { clashingName, entryNameFault, maxNameBytes, portabilityFault } from '../../zip/entry-name.ts';
 import { derivedId } from './xades-parameters.ts';
 
 /** Name of a signed file and the URI of its reference. */
@@ -31,12 +31,17 @@ export interface NamingRules {
  * two documents have the same
  */
 export function dataNames(documents: readonly Pick<InputDocument, 'id' | 'fileName'>[], rules: NamingRules): readonly DataName[] {
-  const names = documents.map((document, index) => dataName(document, index, rules));
-  for (const [index, { name }] of names.entries()) {
-    const fault = entryNameFault(name) ?? (rules.isPacked ? portabilityFault(name) : undefined);
-    if (fault !== undefined)
+  const names = documents.map((document, index) => {
+    const refuseIf = (fault: string | undefined): void => {
+      if (fault === undefined) return;
       throw new Refusal('FIELD_INVALID', { at: placeOf(documents, index, rules), message: `the name of the signed file ${fault}` });
-  }
+    };
+    // An ID can be as long as a request, and a template may have it many times.
+    if (Buffer.byteLength(document.fileName ?? document.id) > maxNameBytes) refuseIf(`has more than ${maxNameBytes} bytes in UTF-8`);
+    const named = dataName(document, index, rules);
+    refuseIf(entryNameFault(named.name) ?? (rules.isPacked ? portabilityFault(named.name) : undefined));
+    return named;
+  });
   const clash = clashingName(names.map(({ name }) => name));
   if (clash === undefined) return names;
   const message = `two documents have the same name ${JSON.stringify(names[clash]?.name ?? '')}, upper and lower case being the same`;

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { detachedFormat, type DetachedParameters } from '../../../src/signatures/xades/detached.ts';
-import { documentNamed, made, xadesParameters } from './xades-signer.ts';
+import { chainOf } from '../software-signer.ts';
+import { documentNamed, made, signer, xadesParameters } from './xades-signer.ts';
 import { xmlsec1Verdicts } from './xmlsec1.ts';
 
 const documents = [documentNamed('<a>é<!-- c --></a>', 'a b.xml'), documentNamed('text', 'b.txt')];
@@ -37,6 +38,26 @@ function unpacked(zip: Uint8Array): Map<string, Buffer> {
 const byUri = { 'a%20b.xml': '<a>é<!-- c --></a>', 'b.txt': 'text' };
 
 describe('a detached signature', () => {
+  it('is completed where untrusted XML is parsed, if an archive time-stamp canonicalises documents', () => {
+    for (const [documentCanonicalisation, lane] of [
+      [undefined, 'hashing'],
+      ['C14N', 'parsing'],
+    ] as const) {
+      const [prepared] = detachedFormat.prepare(documents, detachedParameters({ documentCanonicalisation }), chainOf(signer), {
+        now: new Date(),
+      });
+      expect(prepared && detachedFormat.completion(prepared.state).lane).toBe(lane);
+    }
+  });
+
+  it('refuses an ID that is too long for a name, however often a template has it', () => {
+    const template = '${file_name}'.repeat(80);
+    for (const id of ['x'.repeat(65_536), 'あ'.repeat(22_000), 'x'.repeat(1000)])
+      expect(() => signed({ template }, [{ id, fileName: undefined, source: { content: Buffer.from('x') } }])).toThrow(
+        'has more than 65535 bytes in UTF-8',
+      );
+  });
+
   it('is one over all documents, named by their encoded names', () => {
     const xml = signed();
     expect(xml.toString().match(/URI="[^#"]*"/g)).toEqual(['URI="a%20b.xml"', 'URI="b.txt"']);
