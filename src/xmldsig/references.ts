@@ -29,7 +29,14 @@ export interface ReferenceContext {
 export class ReferenceUnknown extends Error {}
 
 /** Thrown for a reference that selects nothing, or more than one element. */
-export class ReferenceBroken extends Error {}
+export class ReferenceBroken extends Error {
+  readonly found: 'none' | 'several';
+
+  constructor(message: string, found: 'none' | 'several') {
+    super(message);
+    this.found = found;
+  }
+}
 
 /**
  * Returns the request for the octets of a same-document reference (XML Signature §4.4.3.2, §4.4.3.3).
@@ -105,6 +112,7 @@ function selected(uri: string | undefined, document: XmlDocument): { readonly ap
   if (apex === undefined || others.length > 0)
     throw new ReferenceBroken(
       apex === undefined ? 'a reference names an element that does not exist' : 'a reference names an Id that several elements have',
+      apex === undefined ? 'none' : 'several',
     );
   return { apex, withComments: pointed !== undefined };
 }

@@ -15,7 +15,8 @@ export function entryNameFault(name: string): string | undefined {
   if (/\p{Noncharacter_Code_Point}/u.test(name)) return 'contains a code point that is no character';
   if (/\p{Bidi_Control}/u.test(name)) return 'contains a control character of bidirectional text';
   if (name.includes('\\')) return 'contains a backslash';
-  if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
+  if (name.startsWith('/')) return 'is absolute';
+  if (/^[a-z]:/i.test(name)) return 'begins with the letter of a drive';
   const segments = name.split('/');
   if (segments.includes('')) return 'contains an empty segment';
   if (segments.includes('.') || segments.includes('..')) return 'contains "." or ".." as a segment';

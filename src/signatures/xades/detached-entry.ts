@@ -85,6 +85,8 @@ function templateOf({ signedDataTemplateActivated = false, signedDataTemplate: t
   if (!signedDataTemplateActivated) return undefined;
   if (template === undefined) throw inconsistent('signedDataTemplate', 'required with signedDataTemplateActivated');
   const there = `${at}/signedDataTemplate`;
+  const [, unknown] = /\$\{(?!(?:GUID|date|file_name)\})([^}]*)\}?/.exec(template) ?? [];
+  if (unknown !== undefined) throw invalid(there, `the variable ${JSON.stringify(unknown)} is unknown; known: GUID, date, file_name`);
   const fixed = template.replaceAll(/\$\{(?:GUID|date|file_name)\}/g, '');
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(fixed)) {
     throw invalid(there, 'not a relative URI: ASCII without spaces, ? and #, and ${GUID}, ${date} and ${file_name} in it');

@@ -51,7 +51,8 @@ function positionElement(document: XmlDocument, { expression, namespaces }: XPat
   const bound = { ...document.prefixesAt(document.root), ...namespaces };
   return refusingXml(() => {
     const [element] = selectElements({ expression, namespaces: bound }, document, xpathStepsMax);
-    if (element === undefined) throw new XmlFault('the XPath expression selects no element of the document');
+    if (element === undefined)
+      throw new XmlFault('the XPath expression selects no element of the document; names without a prefix are those in no namespace');
     return element;
   }, `${at}/xpathSignaturePosition`);
 }

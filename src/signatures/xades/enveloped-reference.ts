@@ -66,7 +66,7 @@ export function envelopedReference(
     } catch (error) {
       if (error instanceof ReferenceBroken)
         throw new XmlFault(
-          `the document does not have exactly one element with the Id ${JSON.stringify(signedNode ?? '')} (attributes Id, ID, id and xml:id)`,
+          `${error.found === 'none' ? 'no element of the document has' : 'several elements of the document have'} the Id ${JSON.stringify(signedNode ?? '')} (attributes Id, ID, id and xml:id)`,
         );
       throw error;
     }

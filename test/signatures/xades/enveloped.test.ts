@@ -125,13 +125,13 @@ describe('an enveloped signature', () => {
 
 describe('an enveloped signature is refused', () => {
   it.each<[string, string, Partial<EnvelopedParameters>, string, string]>([
-    ['without the signed element', text, { signedNode: 'p2' }, 'DOCUMENT_INVALID', 'exactly one element with the Id "p2"'],
+    ['without the signed element', text, { signedNode: 'p2' }, 'DOCUMENT_INVALID', 'no element of the document has the Id "p2"'],
     [
       'with the signed element twice',
       text.replace('<x/>', '<x ID="p1"/>'),
       { signedNode: 'p1' },
       'DOCUMENT_INVALID',
-      'exactly one element',
+      'several elements of the document have',
     ],
     [
       'if the XPath selects nothing',
