@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '../../src/quickstart/configuration.ts';
@@ -25,8 +25,7 @@ export interface QuickstartEnvironment {
 /** A quickstart of its own in a temporary directory, made by the very program that users run. */
 export function quickstartEnvironment(): QuickstartEnvironment {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-quickstart-'));
-  // Far from those of others: while it is stopped, nobody else takes its ports. Below those that the kernel gives to outgoing connections.
-  const port = String(10 * randomInt(1000, 2000));
+  const { port, release } = reservedPort();
   const run = (script: string): string =>
     execFileSync(process.execPath, [`dist/quickstart/${script}.js`], {
       env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory, SIGNETD_QUICKSTART_PORT: port },
@@ -55,8 +54,36 @@ export function quickstartEnvironment(): QuickstartEnvironment {
       run('stop');
       collectLog(join(directory, 'daemon.log'));
       rmSync(directory, { recursive: true, force: true });
+      release();
     },
   };
+}
+
+const reservedMs = 2 * 3600 * 1000;
+
+/**
+ * Reserves ten ports, also against other runs of the suite: while a quickstart is stopped, nobody else takes its ports. They are below
+ * those that the kernel gives to outgoing connections.
+ */
+function reservedPort(): { readonly port: string; readonly release: () => void } {
+  const reservations = join(tmpdir(), 'signetd-test-ports');
+  mkdirSync(reservations, { recursive: true });
+  for (;;) {
+    const port = String(10 * randomInt(1000, 2000));
+    const path = join(reservations, port);
+    const release = (): void => {
+      rmSync(path, { recursive: true, force: true });
+    };
+    try {
+      mkdirSync(path);
+      return { port, release };
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    // That of a run which was killed.
+    const { mtimeMs = Date.now() } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > reservedMs) release();
+  }
 }
 
 /** Keeps a copy of a stopped quickstart, which `prepare` copies from now on. */
