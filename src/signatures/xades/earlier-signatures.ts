@@ -11,6 +11,7 @@ import { XPathTooLarge } from '../../xml/xpath.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, requestDigest } from '../../xmldsig/references.ts';
+import { structureFault } from '../../xmldsig/structure.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
@@ -92,6 +93,8 @@ export function checkEarlierSignatures(document: XmlDocument): void {
 /** Returns what is wrong with a signature, as the end of a sentence; undefined if nothing is. */
 function signatureFault(document: XmlDocument, signature: ReadSignature): string | undefined {
   const { references, algorithm, signedInfo: apex, signedInfoCanonicalisation: method, value } = signature;
+  const misbuilt = structureFault(document, signature);
+  if (misbuilt !== undefined) return misbuilt;
   if (references.length === 0) return 'references nothing';
   for (const reference of references) {
     const fault = faultOf(document, signature, reference);

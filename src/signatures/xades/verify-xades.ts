@@ -5,6 +5,7 @@ import type { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { referenceDigest } from '../../xmldsig/references.ts';
+import { structureFault } from '../../xmldsig/structure.ts';
 import type { Signing } from '../format.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
@@ -53,6 +54,8 @@ export function verifyReadSignature(
   octets: ResultOctets,
   { signing: { algorithm, chain }, value, references }: ExpectedSignature,
 ): void {
+  const misbuilt = structureFault(document, signature);
+  must(misbuilt === undefined, misbuilt ?? '');
   must(JSON.stringify(signature.algorithm) === JSON.stringify(algorithm), 'names another algorithm');
   must(same(signature.value, value), 'has another value');
   const ofProperties = signature.references.at(-1);

@@ -130,19 +130,32 @@ describe('existing signatures are verified', () => {
     ['a signed element that is gone', first.replace('Id="p1"', 'Id="p2"'), 'does not exist'],
     ['other resources', first.replace('URI="#p1"', 'URI="https://example.org/part"'), 'names another resource'],
     ['a missing part', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, ''), 'cannot be read'],
-    ['two SignedInfo', first.replace(/<SignedInfo>.*<\/SignedInfo>/s, '$&$&'), 'cannot be read'],
-    ['two values', first.replace(/<SignatureValue>[^<]*<\/SignatureValue>/, '$&$&'), 'cannot be read'],
-    ['two digests', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, '$&$&'), 'cannot be read'],
+    ['two SignedInfo', first.replace(/<SignedInfo>.*<\/SignedInfo>/s, '$&$&'), 'lacks the element SignatureValue in its place'],
+    ['two values', first.replace(/<SignatureValue>[^<]*<\/SignatureValue>/, '$&$&'), 'has the element "SignatureValue" in the wrong place'],
+    ['two digests', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, '$&$&'), 'has the element "DigestValue" in the wrong place'],
     [
       'parts in another order',
       first.replace(/(<SignedInfo>.*<\/SignedInfo>)(\s*<SignatureValue>[^<]*<\/SignatureValue>)/s, '$2$1'),
-      'cannot be read',
+      'lacks the element SignedInfo in its place',
     ],
-    ['an element that does not belong there', first.replace('<KeyInfo>', '<evil xmlns=""/><KeyInfo>'), 'cannot be read'],
-    ['base64 with other characters', first.replace('<SignatureValue>', '<SignatureValue>!!'), 'cannot be read'],
-    ['base64 without its end', first.replace(/=*<\/DigestValue>/, '</DigestValue>'), 'cannot be read'],
+    [
+      'an element that does not belong there',
+      first.replace('<KeyInfo>', '<evil xmlns=""/><KeyInfo>'),
+      'has the element "evil" in the wrong place',
+    ],
+    [
+      'base64 with other characters',
+      first.replace('<SignatureValue>', '<SignatureValue>!!'),
+      'has text in SignatureValue that is not base64',
+    ],
+    ['base64 without its end', first.replace(/=*<\/DigestValue>/, '</DigestValue>'), 'has text in DigestValue that is not base64'],
   ])('%s', (_name, document, message) => {
     expect(() => enveloped(document, { ...atOther, validates: true })).toThrow(message);
+  });
+
+  it('also if they are not built as their schema says: no other one may break them', () => {
+    const lax = byXmlsec1('', [envelopedTransform]).toString().replace('<SignatureValue>', '<SignatureValue>!!');
+    expect(() => enveloped(lax, {})).toThrow('an existing signature covers the place of the new one');
   });
 
   it('a signed element that was moved into another signature, with a forged one in its place', () => {
