@@ -11,7 +11,7 @@ import type { EnvelopedParameters } from '../src/signatures/xades/enveloped-stat
 import { readCertificateText } from '../src/x509/certificate.ts';
 import { XmlDocument } from '../src/xml/xml-document.ts';
 
-const rounds = 5;
+const rounds = 10;
 const [mode = '', file = ''] = process.argv.slice(2);
 const directory = dirname(file);
 const certificate = readCertificateText(readFileSync(join(directory, 'certificate.pem'), 'utf8'));
