@@ -1,13 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
+import type { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
-import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
+import { checkUsable, type KeyRecord, type StoredSecret } from './key-record.ts';
 import type { KnownSecrets, SecretMark } from './known-secrets.ts';
+import { Reservations, type ReservationTimes } from './reservations.ts';
 import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
@@ -56,9 +56,6 @@ interface ActivationParts {
   readonly known: KnownSecrets;
 }
 
-/** Interval at which the store is polled while attempts of other instances are in flight. */
-const pollMs = 20;
-
 /**
  * Activates keys (contract §6): two short commits around one message to the token. An attempt is
  * reserved, sent to the token, and settled. A key never has more attempts in flight than it has
@@ -77,25 +74,17 @@ export class Activation {
   readonly #cache: ActivationParts['cache'];
   readonly #seals: ActivationParts['seals'];
   readonly #settling: Settling;
-  readonly #attemptMaxMs: number;
-  readonly #waitMs: number;
   readonly #known: KnownSecrets;
-  readonly #slots: AttemptSlots;
+  readonly #reservations: Reservations;
   readonly #stretched = new StretchedPasswords();
 
-  /**
-   * `attemptMaxMs`: an attempt older than this was lost with its instance. `waitMs`: how long an
-   * attempt waits for those before it.
-   */
-  constructor({ store, cache, seals, slots, known }: ActivationParts, times: { attemptMaxMs: number; waitMs: number }) {
+  constructor({ store, cache, seals, slots, known }: ActivationParts, times: ReservationTimes) {
     this.#store = store;
     this.#cache = cache;
     this.#seals = seals;
-    this.#slots = slots;
     this.#known = known;
+    this.#reservations = new Reservations({ store, cache, slots }, times);
     this.#settling = new Settling(store, cache);
-    this.#attemptMaxMs = times.attemptMaxMs;
-    this.#waitMs = times.waitMs;
   }
 
   /**
@@ -153,7 +142,7 @@ export class Activation {
   async confirm<P extends OtpAction>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>): Promise<void> {
     checkUsable(key, asked.use, this.#store.now());
     const attempt = { ...asked, key, mark: this.#known.markOf(key.id, asked.given), ask, complete: undefined };
-    const { reservation, release } = await this.#reserve(attempt);
+    const { reservation, release } = await this.#reservations.take(attempt);
     try {
       const { verdict } = await this.#askReserved(attempt, reservation);
       if (verdict.verified) {
@@ -206,7 +195,7 @@ export class Activation {
   /** Asks with a reservation, and settles it. Returns undefined if the secret was wrong. */
   async #reservedAttempt<P extends OtpAction, T extends object>(attempt: Attempt<P, T>): Promise<Judged<P, GrantedSecret, T> | undefined> {
     const { key, given } = attempt;
-    const { reservation, release } = await this.#reserve(attempt);
+    const { reservation, release } = await this.#reservations.take(attempt);
     try {
       const { reserved, verdict, done } = await this.#askReserved(attempt, reservation);
       if (verdict.verified) {
@@ -247,41 +236,6 @@ export class Activation {
     const { secret: own } = key;
     const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
     return reserve<P>({ key, own, given, action, ownSecret, otp });
-  }
-
-  /** Takes a slot and a reservation in the store; `release` frees the slot. */
-  async #reserve(attempt: KeyUse<OtpAction>): Promise<{ readonly reservation: Reservation; readonly release: () => void }> {
-    const deadlineMs = performance.now() + this.#waitMs;
-    const atOnce = attempt.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
-    const release = await this.#slots.take(attempt.key, atOnce, deadlineMs);
-    try {
-      return { reservation: await this.#reserveInStore(attempt, atOnce, deadlineMs), release };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  /** Reserves in the store, which decides regardless of what this instance remembers of the key. */
-  async #reserveInStore({ key, use, action, given }: KeyUse<OtpAction>, atOnce: number, deadlineMs: number): Promise<Reservation> {
-    for (;;) {
-      const now = this.#store.now();
-      const endsMs = performance.now() + this.#attemptMaxMs;
-      checkUsable(key, use, now);
-      const reservation = await this.#store.run('reserveUse', {
-        reference: key.reference,
-        rule: { ...lockRule, now },
-        until: now + this.#attemptMaxMs,
-        states: storedStatesFor(use),
-        atOnce,
-        otpAction: given.member === 'password' ? action : undefined,
-      });
-      if (reservation !== undefined) return { ...reservation, endsMs };
-      await this.#cache.reread(key);
-      checkUsable(key, use, now);
-      if (performance.now() > deadlineMs) throw new KeyInUse();
-      await delay(pollMs);
-    }
   }
 
   /**

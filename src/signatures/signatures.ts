@@ -109,7 +109,7 @@ export async function prepareSignatures(
   const workload = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
   const prepared =
-    isLong(contents, workload) || documents.length * textLength(parameters) > textOnLoopMax
+    isLong(contents, workload) || (documents.length > 1 && documents.length * textLength(parameters) > textOnLoopMax)
       ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
       : prepareTask(task);
   return { format, algorithm, level, chain, isText, prepared };

@@ -12,7 +12,7 @@ export function entryNameFault(name: string): string | undefined {
   if (Buffer.byteLength(name) > maxNameBytes) return `has more than ${maxNameBytes} bytes in UTF-8`;
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
   // The manifest of a container is XML, which has no such characters.
-  if (/\p{Noncharacter_Code_Point}/u.test(name)) return 'contains a code point that is no character';
+  if (/\p{Noncharacter_Code_Point}/u.test(name)) return 'contains a code point that is not a character';
   if (/\p{Bidi_Control}/u.test(name)) return 'contains a control character of bidirectional text';
   if (name.includes('\\')) return 'contains a backslash';
   if (name.startsWith('/')) return 'is absolute';

@@ -55,7 +55,7 @@ describe('the name of an entry', () => {
     ['invoice\u202efdp.exe', 'contains a control character of bidirectional text'],
     ['\u2066a', 'contains a control character of bidirectional text'],
     ['a\u200f.txt', 'contains a control character of bidirectional text'],
-    ['a\ufffe.txt', 'contains a code point that is no character'],
+    ['a\ufffe.txt', 'contains a code point that is not a character'],
     ['/etc/passwd', 'is absolute'],
     ['//server/share', 'is absolute'],
     ['C:/x', 'begins with the letter of a drive'],

@@ -19,8 +19,8 @@ const TimeStamp = z.strictObject({
 });
 
 const textMaxCharacters = 1000;
-/** Every signature of a request gets it. */
-const ShortText = Text.max(textMaxCharacters, `it has at most ${textMaxCharacters} characters`);
+/** Text that each signature of a request contains. */
+const ShortText = Text.max(textMaxCharacters, `at most ${textMaxCharacters} characters`);
 /** A URL in ASCII (RFC 3986). It is never fetched. */
 const Address = Text.regex(/^[\x21-\x7e]+$/, 'not a URL: visible ASCII characters').describe('URL, in ASCII');
 

@@ -4,9 +4,9 @@ import { Canonicalisation, Position, XadesVersion } from './shared-fields.ts';
 
 const nameMaxCharacters = 256;
 const uriMaxCharacters = 1024;
-/** Every document of a request gets them, so they are short. */
-const Name = Text.max(nameMaxCharacters, `it has at most ${nameMaxCharacters} characters`);
-const Uri = Text.max(uriMaxCharacters, `it has at most ${uriMaxCharacters} characters`);
+/** Texts that each signature of a request contains, so they are short. */
+const Name = Text.max(nameMaxCharacters, `at most ${nameMaxCharacters} characters`);
+const Uri = Text.max(uriMaxCharacters, `at most ${uriMaxCharacters} characters`);
 
 const NamespaceBinding = z.strictObject({
   namespaceURI: Uri.describe('namespace of the prefix'),

@@ -153,7 +153,7 @@ function faultOf(document: XmlDocument, signature: ReadSignature, reference: Rea
     // Whether such a reference holds is not known, and it must not be broken.
     if (error instanceof XmlLimitFault || error instanceof XPathTooLarge)
       throw new Refusal('UNSUPPORTED', {
-        message: `an existing signature has a reference that needs too much: ${error.message}`,
+        message: `an existing signature has a reference beyond a limit of this service: ${error.message}`,
         cause: error,
       });
     if (!isReferenceError(error)) throw error;

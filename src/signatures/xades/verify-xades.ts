@@ -55,7 +55,7 @@ export function verifyReadSignature(
   { signing: { algorithm, chain }, value, references }: ExpectedSignature,
 ): void {
   const misbuilt = structureFault(document, signature);
-  must(misbuilt === undefined, misbuilt ?? '');
+  if (misbuilt !== undefined) throw new Error(`the signature ${misbuilt}`);
   must(JSON.stringify(signature.algorithm) === JSON.stringify(algorithm), 'names another algorithm');
   must(same(signature.value, value), 'has another value');
   const ofProperties = signature.references.at(-1);

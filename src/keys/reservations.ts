@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StateStore } from '../state/state-store.ts';
+import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
+import type { GivenSecret, OtpAction } from './credentials.ts';
+import type { KeyCache } from './key-cache.ts';
+import { checkUsable, lockRule, type KeyRecord } from './key-record.ts';
+import type { Reservation } from './settling.ts';
+import { storedStatesFor, type Use } from './states.ts';
+
+/** An attempt that is to be reserved. */
+interface Wanted {
+  readonly key: KeyRecord;
+  readonly use: Use;
+  readonly action: OtpAction;
+  readonly given: GivenSecret;
+}
+
+interface ReservationParts {
+  readonly store: StateStore;
+  readonly cache: Pick<KeyCache, 'reread'>;
+  readonly slots: AttemptSlots;
+}
+
+export interface ReservationTimes {
+  /** An attempt older than this was lost with its instance. */
+  readonly attemptMaxMs: number;
+  /** How long an attempt waits for those before it. */
+  readonly waitMs: number;
+}
+
+/** Interval at which the store is polled while attempts of other instances are in flight. */
+const pollMs = 20;
+
+/** Reserves attempts on keys: first in this instance, then in the store, which all instances share. */
+export class Reservations {
+  readonly #store: StateStore;
+  readonly #cache: ReservationParts['cache'];
+  readonly #slots: AttemptSlots;
+  readonly #times: ReservationTimes;
+
+  constructor({ store, cache, slots }: ReservationParts, times: ReservationTimes) {
+    this.#store = store;
+    this.#cache = cache;
+    this.#slots = slots;
+    this.#times = times;
+  }
+
+  /**
+   * Takes a slot and a reservation in the store; `release` frees the slot.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED
+   * @throws {KeyInUse} if the attempts before it have not ended in time
+   */
+  async take(wanted: Wanted): Promise<{ readonly reservation: Reservation; readonly release: () => void }> {
+    const deadlineMs = performance.now() + this.#times.waitMs;
+    const atOnce = wanted.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
+    const release = await this.#slots.take(wanted.key, atOnce, deadlineMs);
+    try {
+      return { reservation: await this.#inStore(wanted, atOnce, deadlineMs), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Reserves in the store, which decides regardless of what this instance remembers of the key. */
+  async #inStore({ key, use, action, given }: Wanted, atOnce: number, deadlineMs: number): Promise<Reservation> {
+    const { attemptMaxMs } = this.#times;
+    for (;;) {
+      const now = this.#store.now();
+      const endsMs = performance.now() + attemptMaxMs;
+      checkUsable(key, use, now);
+      const reservation = await this.#store.run('reserveUse', {
+        reference: key.reference,
+        rule: { ...lockRule, now },
+        until: now + attemptMaxMs,
+        states: storedStatesFor(use),
+        atOnce,
+        otpAction: given.member === 'password' ? action : undefined,
+      });
+      if (reservation !== undefined) return { ...reservation, endsMs };
+      await this.#cache.reread(key);
+      checkUsable(key, use, now);
+      if (performance.now() > deadlineMs) throw new KeyInUse();
+      await delay(pollMs);
+    }
+  }
+}
