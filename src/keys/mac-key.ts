@@ -24,10 +24,7 @@ export interface MacKeyOptions {
 }
 
 const pollMs = 100;
-/**
- * Time within which a key that one process made is visible to all others: SoftHSM on a busy machine
- * and clusters of HSMs may show it late.
- */
+/** Time within which a key that one process made is visible to all others: clusters of HSMs may show it late. */
 const visibleMs = 2000;
 
 /**

@@ -82,6 +82,8 @@ export class MacKey {
       session.module.C_DestroyObject(session.handle, made);
       throw new Error('another host made a MAC key at the same time; try again');
     }
+    // SoftHSM may not find it for a moment while another process logs in.
+    this.#handle = made;
     return this.check();
   }
 
