@@ -7,6 +7,8 @@ export interface InputDocument {
   readonly fileName: string | undefined;
   /** As the caller states it. */
   readonly mimeType?: string | undefined;
+  /** Opens the document, if it is encrypted. */
+  readonly password?: string | undefined;
   /** The content is text of the request, as UTF-8. */
   readonly isText?: boolean;
   readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };

@@ -6,6 +6,7 @@ import type { AskedSignature, FormatEntry, RequestRules } from './format-entry.t
 import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
 import { CertificateRevoked, LevelBroken, type ArchiveImprint, type Level, type LevelWriter, type Raised } from './levels/level-writer.ts';
 import type { Additions } from './levels/long-term-data.ts';
+import { padesEntry } from './pades/pades-entry.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
 import { detachedEntry } from './xades/detached-entry.ts';
@@ -21,6 +22,7 @@ const table = {
   xp7Enveloped: xp7EnvelopedEntry,
   enveloping: envelopingEntry,
   detached: detachedEntry,
+  pades: padesEntry,
 } as const;
 
 export type FormatName = keyof typeof table;

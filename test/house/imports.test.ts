@@ -120,7 +120,7 @@ test('a circle of files is found', () => {
 });
 
 /** Folders of `signatures/` that hold no format. */
-const sharedFolders = ['levels', 'request', 'sessions'];
+const sharedFolders = ['cades', 'levels', 'request', 'sessions'];
 /** The only files of `signatures/` that know the formats: their table, and the schema of a request. */
 const knowFormats = ['signatures/formats.ts', 'signatures/request/parameters.ts'];
 

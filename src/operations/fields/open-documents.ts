@@ -21,7 +21,7 @@ export class OpenedDocuments {
 
   /** Opens a document. Throws the same errors as `openDocuments`. */
   async add(field: InputDocumentField, at: string, context: Files): Promise<void> {
-    const { ID: id, fileName, mimeType, plainData, base64Data, filePathData, FTMData, digest } = field;
+    const { ID: id, fileName, mimeType, password, plainData, base64Data, filePathData, FTMData, digest } = field;
     if (digest !== undefined) {
       const hash = hashOfOid(digest.digestAlgOID);
       if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
@@ -31,7 +31,7 @@ export class OpenedDocuments {
     let content: Content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
     if (filePathData !== undefined) content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
     if (FTMData !== undefined) content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
-    this.documents.push({ id, fileName, mimeType, isText: plainData !== undefined, source: { content } });
+    this.documents.push({ id, fileName, mimeType, password, isText: plainData !== undefined, source: { content } });
   }
 
   /**

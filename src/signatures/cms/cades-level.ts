@@ -10,7 +10,7 @@ import {
   unsignedValues,
   withoutUnsignedAttributes,
   type HashIndex,
-} from './level-attributes.ts';
+} from '../cades/level-attributes.ts';
 import { ifReadable } from '../levels/embedded-data.ts';
 import { LevelBroken, type Level } from '../levels/level-writer.ts';
 import type { LongTermData } from '../levels/long-term-data.ts';

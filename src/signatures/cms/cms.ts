@@ -13,8 +13,8 @@ import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
-import { signedAttributes } from './signed-attributes.ts';
-import { addedParts, withUnsignedAttributes } from './level-attributes.ts';
+import { signedAttributes } from '../cades/signed-attributes.ts';
+import { addedParts, withUnsignedAttributes } from '../cades/level-attributes.ts';
 import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 

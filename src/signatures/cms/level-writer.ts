@@ -8,7 +8,13 @@ import { signerCertificates } from '../levels/signer-path.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { cadesLevel } from './cades-level.ts';
 import type { CmsState } from './cms.ts';
-import { addedParts, archiveImprint, archiveTimeStamp, unsignedAttributesOf, withoutUnsignedAttributes } from './level-attributes.ts';
+import {
+  addedParts,
+  archiveImprint,
+  archiveTimeStamp,
+  unsignedAttributesOf,
+  withoutUnsignedAttributes,
+} from '../cades/level-attributes.ts';
 
 /** Levels of CAdES baseline signatures (EN 319 122-1 §6.3). */
 export const cadesLevels: LevelWriter<CmsState> = {

@@ -36,10 +36,15 @@ export function addedParts(additions: Additions | undefined): AddedParts {
   const { certificates = [], crls = [], ocspAnswers = [] } = longTermData ?? {};
   const answers = ocspAnswers.map((answer) => der.implicitConstructed(1, der.concat(der.oid(ocspRevocationInfo), answer)));
   return {
-    unsignedAttributes: [attribute(attributeTypes.signatureTimeStamp, timeStamp), ...(archive === undefined ? [] : [archive])],
+    unsignedAttributes: [signatureTimeStamp(timeStamp), ...(archive === undefined ? [] : [archive])],
     certificates,
     revocationData: [...crls, ...answers],
   };
+}
+
+/** Returns the attribute with the token of the time-stamp over the signature value (EN 319 122-1 §5.3). */
+export function signatureTimeStamp(token: Uint8Array): Uint8Array {
+  return attribute(attributeTypes.signatureTimeStamp, token);
 }
 
 /** Returns a SignerInfo with unsigned attributes after its own fields (RFC 5652 §5.3). */

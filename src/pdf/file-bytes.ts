@@ -1,0 +1,71 @@
+import { bytesBetween, type ByteSource } from '../asn1/byte-source.ts';
+import { ObjectParser, WindowTooShort, type ParserWindow } from './object-parser.ts';
+import { PdfFault } from './pdf-fault.ts';
+
+/** Windows that are kept, since objects that belong together are often near each other. */
+const windowsMax = 8;
+const windowBytes = 64 * 1024;
+/** Size of an object without the bytes of its stream. */
+const objectMaxBytes = 32 * 1024 * 1024;
+
+interface Window {
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** The bytes of a file with random access, without the whole file in memory. */
+export class FileBytes {
+  readonly #source: ByteSource;
+  readonly #windows: Window[] = [];
+
+  constructor(source: ByteSource) {
+    this.#source = source;
+  }
+
+  get length(): number {
+    return this.#source.bytes;
+  }
+
+  /** Returns the bytes from an offset on: `count`, or as many as there are. They must not be changed. */
+  at(offset: number, count: number): Buffer {
+    const window = this.#window(offset, count);
+    return window.bytes.subarray(offset - window.offset, offset - window.offset + count);
+  }
+
+  /**
+   * Parses what begins at an offset, with as large a window as that takes.
+   * @throws {PdfFault} as `read` does, and beyond 32 MiB
+   */
+  parse<T>(offset: number, read: (parser: ObjectParser) => T, decryptString?: ParserWindow['decryptString']): T {
+    if (offset >= this.length) throw new PdfFault('the file ends before what should be there', offset);
+    for (let count = 4096; ; count *= 8) {
+      const { bytes: all, offset: first } = this.#window(offset, count);
+      const bytes = all.subarray(offset - first);
+      const isLast = offset + bytes.length >= this.length;
+      try {
+        return read(new ObjectParser({ bytes, offset, isLast, decryptString }));
+      } catch (error) {
+        if (!(error instanceof WindowTooShort)) throw error;
+        if (count > objectMaxBytes) throw new PdfFault(`an object has more than ${objectMaxBytes} bytes`, offset);
+      }
+    }
+  }
+
+  /** Returns a window that has the bytes from an offset on. */
+  #window(offset: number, count: number): Window {
+    const end = Math.min(this.length, offset + count);
+    const index = this.#windows.findIndex((one) => one.offset <= offset && one.offset + one.bytes.length >= end);
+    const [known] = index < 0 ? [] : this.#windows.splice(index, 1);
+    const window = known ?? { offset, bytes: this.#read(offset, Math.min(this.length, Math.max(end, offset + windowBytes))) };
+    this.#windows.push(window);
+    if (this.#windows.length > windowsMax) this.#windows.shift();
+    return window;
+  }
+
+  #read(offset: number, end: number): Buffer {
+    if (offset >= end) return Buffer.alloc(0);
+    const at = this.#source.windowAt(offset);
+    if (at.length >= end - offset) return Buffer.from(at.buffer, at.byteOffset, at.length);
+    return bytesBetween(this.#source, offset, end);
+  }
+}

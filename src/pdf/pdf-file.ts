@@ -1,0 +1,308 @@
+import type { ByteSource } from '../asn1/byte-source.ts';
+import { CrossReference } from './cross-reference.ts';
+import { SecurityHandler, type ObjectCipher } from './encryption/security-handler.ts';
+import { FileBytes } from './file-bytes.ts';
+import { decoded } from './filters.ts';
+import { ObjectParser } from './object-parser.ts';
+import {
+  isArray,
+  isInteger,
+  isName,
+  PdfDictionary,
+  PdfReference,
+  PdfStream,
+  type PdfArray,
+  type PdfObject,
+  type StreamPlace,
+} from './objects.ts';
+import { PdfFault } from './pdf-fault.ts';
+
+/** Limits of streams without their filters; a cross-reference has a few bytes for each object. */
+const crossReferenceMaxBytes = 256 * 1024 * 1024;
+const objectStreamMaxBytes = 64 * 1024 * 1024;
+/** Object streams that are kept without their filters, and their total size. */
+const keptStreamsMaxBytes = 32 * 1024 * 1024;
+const keptObjectsMax = 20_000;
+/** References that lead to references. */
+const hopsMax = 32;
+/** The header may have other bytes before it (ISO 32000-1, annex H.3, implementation note 13). */
+const headerMaxOffset = 1024;
+
+interface ObjectStream {
+  readonly bytes: Buffer;
+  /** Offsets of the objects by their numbers. */
+  readonly places: ReadonlyMap<number, number>;
+}
+
+/**
+ * A PDF file, read where it is asked for something: only what the cross-reference names is part of
+ * it. It knows the newest revision; see `revisionAt` for earlier ones.
+ */
+export class PdfFile {
+  readonly bytes: FileBytes;
+  /** Offset of the header, from which offsets in the file count. */
+  readonly base: number;
+  /** Version of the header, such as `1.7`. */
+  readonly headerVersion: string;
+  readonly crossReference: CrossReference;
+  /** Undefined for a file that is not encrypted. */
+  readonly security: SecurityHandler | undefined;
+  readonly #objects = new Map<number, PdfObject>();
+  readonly #objectStreams = new Map<number, ObjectStream>();
+  #objectStreamBytes = 0;
+  /** Objects that are being read, so that one which needs itself is found. */
+  readonly #reading = new Set<number>();
+
+  /**
+   * Opens a file. Without a password, the empty one is tried for a file that is encrypted.
+   * @throws {PdfFault} for a file that is not sound
+   * @throws {PdfLocked} if it cannot be decrypted
+   */
+  constructor(source: ByteSource, password?: string) {
+    this.bytes = new FileBytes(source);
+    const { base, version } = headerOf(this.bytes);
+    this.headerVersion = version;
+    this.base = base;
+    this.crossReference = CrossReference.read(this.bytes, base, (offset) => this.#crossReferenceStream(offset));
+    this.security = this.#openSecurity(password);
+    // What was read until here was not decrypted.
+    this.#objects.clear();
+    if (!(this.catalogReference instanceof PdfReference)) throw new PdfFault('the trailer names no catalog');
+  }
+
+  get trailer(): PdfDictionary {
+    return this.crossReference.trailer;
+  }
+
+  get catalogReference(): PdfReference {
+    return this.trailer.get('Root') as PdfReference;
+  }
+
+  /** @throws {PdfFault} if there is none */
+  get catalog(): PdfDictionary {
+    return this.dictionary(this.catalogReference, 'the catalog');
+  }
+
+  /** Follows references. What does not exist is `null` (7.3.10). */
+  resolved(object: PdfObject): PdfObject {
+    let found = object;
+    for (let hop = 0; found instanceof PdfReference; hop += 1) {
+      if (hop === hopsMax) throw new PdfFault(`the reference ${found.toString()} leads to too many others`);
+      found = this.object(found);
+    }
+    return found;
+  }
+
+  /** Returns an indirect object; `null` if it does not exist. */
+  object(reference: PdfReference): PdfObject {
+    const { number, generation } = reference;
+    const known = this.#objects.get(number);
+    if (known !== undefined) return this.#generationOf(number) === generation ? known : null;
+    if (this.#generationOf(number) !== generation) return null;
+    if (this.#reading.has(number)) throw new PdfFault(`object ${number} cannot be read without itself`);
+    this.#reading.add(number);
+    try {
+      const object = this.#read(reference);
+      if (this.#objects.size >= keptObjectsMax) this.#objects.clear();
+      this.#objects.set(number, object);
+      return object;
+    } finally {
+      this.#reading.delete(number);
+    }
+  }
+
+  /** Returns a value of a dictionary with its references followed. */
+  get(dictionary: PdfDictionary, key: string): PdfObject {
+    return this.resolved(dictionary.get(key));
+  }
+
+  /** @throws {PdfFault} if it is another object. `name`: of the object, for the message */
+  dictionary(object: PdfObject, name: string): PdfDictionary {
+    const found = this.resolved(object);
+    if (found instanceof PdfDictionary) return found;
+    throw new PdfFault(`${name} is no dictionary`);
+  }
+
+  /** @throws {PdfFault} if it is another object */
+  array(object: PdfObject, name: string): PdfArray {
+    const found = this.resolved(object);
+    if (isArray(found)) return found;
+    throw new PdfFault(`${name} is no array`);
+  }
+
+  /**
+   * Returns the content of a stream without encryption and filters.
+   * @throws {PdfFault} if it cannot be read, or becomes larger than `maxBytes`
+   */
+  content(stream: PdfStream, maxBytes: number): Uint8Array {
+    const { dictionary, encoded } = stream;
+    if (encoded instanceof Uint8Array) return decoded(encoded, dictionary, (object) => this.resolved(object), maxBytes);
+    const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
+    const cipher = this.security?.stream(encoded.reference, this.#flat(dictionary));
+    return decoded(cipher?.decrypt(bytes) ?? bytes, dictionary, (object) => this.resolved(object), maxBytes);
+  }
+
+  /** Returns the entry's generation, -1 for an object that does not exist. */
+  #generationOf(number: number): number {
+    const entry = this.crossReference.entry(number);
+    return entry.kind === 'FILE' ? entry.generation : entry.kind === 'STREAM' ? 0 : -1;
+  }
+
+  #read(reference: PdfReference): PdfObject {
+    const entry = this.crossReference.entry(reference.number);
+    if (entry.kind === 'FREE') return null;
+    if (entry.kind === 'STREAM') return this.#inObjectStream(reference.number, entry.stream);
+    return this.#readAt(entry.offset, reference);
+  }
+
+  /** Reads an indirect object (7.3.10), which must have the number that the cross-reference says. */
+  #readAt(offset: number, reference: PdfReference): PdfObject {
+    const { number, generation } = reference;
+    const at = offset + this.base;
+    const cipher = this.security?.strings(reference);
+    const decrypt = cipher === undefined ? undefined : (raw: Uint8Array): Uint8Array => cipher.decrypt(raw);
+    return this.bytes.parse(
+      at,
+      (parser) => {
+        if (!headOf(parser, number, generation)) throw new PdfFault(`object ${number} is not where the cross-reference says`, at);
+        return bodyOf(parser, reference);
+      },
+      decrypt,
+    );
+  }
+
+  #inObjectStream(number: number, streamNumber: number): PdfObject {
+    const { bytes, places } = this.#objectStream(streamNumber);
+    const at = places.get(number);
+    if (at === undefined) throw new PdfFault(`object ${number} is not in the object stream ${streamNumber}, where it should be`);
+    const object = new ObjectParser({ bytes, offset: 0, isLast: true }, at).object();
+    if (object instanceof PdfReference) throw new PdfFault(`object ${number} of an object stream is a reference`);
+    return object;
+  }
+
+  #objectStream(number: number): ObjectStream {
+    const known = this.#objectStreams.get(number);
+    if (known !== undefined) return known;
+    // An object stream in an object stream would be one without an end.
+    const entry = this.crossReference.entry(number);
+    const stream = entry.kind === 'FILE' ? this.object(new PdfReference(number, entry.generation)) : null;
+    if (!(stream instanceof PdfStream) || !isName(this.get(stream.dictionary, 'Type'), 'ObjStm'))
+      throw new PdfFault(`object ${number} is no object stream`);
+    const made = objectStreamOf(this.content(stream, objectStreamMaxBytes), (key) => this.get(stream.dictionary, key));
+    if (this.#objectStreamBytes + made.bytes.length > keptStreamsMaxBytes) {
+      this.#objectStreams.clear();
+      this.#objectStreamBytes = 0;
+    }
+    this.#objectStreams.set(number, made);
+    this.#objectStreamBytes += made.bytes.length;
+    return made;
+  }
+
+  #streamBytes(dictionary: PdfDictionary, { offset, reference }: StreamPlace, maxBytes: number): Uint8Array {
+    if (dictionary.has('F')) throw new PdfFault(`the stream ${reference.number} is in another file`, offset);
+    const length = this.get(dictionary, 'Length');
+    if (!isInteger(length) || length < 0 || offset + length > this.bytes.length)
+      throw new PdfFault(`the stream ${reference.number} has no length, or a wrong one`, offset);
+    // No filter makes its data more than some thousandths larger than the content.
+    if (length > maxBytes * 2 + 1024) throw new PdfFault(`the stream ${reference.number} has more than ${maxBytes * 2} bytes`, offset);
+    const end = this.bytes.at(offset + length, 32).toString('latin1');
+    if (!/^\s*endstream(?![^\s%])/.test(end))
+      throw new PdfFault(`the stream ${reference.number} does not end where its length says`, offset + length);
+    return this.bytes.at(offset, length);
+  }
+
+  /** Follows the references of a dictionary's values, and of those in their arrays. */
+  #flat(dictionary: PdfDictionary): PdfDictionary {
+    const flat = (object: PdfObject, depth: number): PdfObject => {
+      const found = this.resolved(object);
+      if (depth === 0) return found;
+      if (isArray(found)) return found.map((one) => flat(one, depth - 1));
+      if (found instanceof PdfDictionary) return new PdfDictionary(found.entries().map(([key, value]) => [key, flat(value, depth - 1)]));
+      return found;
+    };
+    return new PdfDictionary(dictionary.entries().map(([key, value]) => [key, flat(value, 3)]));
+  }
+
+  #openSecurity(password: string | undefined): SecurityHandler | undefined {
+    const encrypt = this.resolved(this.trailer.get('Encrypt'));
+    if (encrypt === null) return undefined;
+    if (!(encrypt instanceof PdfDictionary)) throw new PdfFault('the encryption of the file is no dictionary');
+    return SecurityHandler.open(this.#flat(encrypt), this.resolved(this.trailer.get('ID')), password);
+  }
+
+  /** Returns how the strings of an indirect object are encrypted, undefined if they are not. */
+  stringCipher(reference: PdfReference): ObjectCipher | undefined {
+    return this.security?.strings(reference);
+  }
+
+  #crossReferenceStream(offset: number): { readonly dictionary: PdfDictionary; readonly content: Uint8Array } {
+    const at = offset + this.base;
+    const stream = this.bytes.parse(at, (parser) => {
+      const number = parser.takeInteger();
+      parser.skipSpace();
+      const generation = parser.takeInteger();
+      parser.skipSpace();
+      if (number === undefined || generation === undefined || !parser.takes('obj'))
+        throw new PdfFault('there is no cross-reference where one should be', at);
+      return bodyOf(parser, new PdfReference(number, generation));
+    });
+    if (!(stream instanceof PdfStream)) throw new PdfFault('there is no cross-reference where one should be', at);
+    const { dictionary, encoded } = stream;
+    // Without a cross-reference, no reference leads anywhere (7.5.8.2).
+    if (encoded instanceof Uint8Array || dictionary.get('Length') instanceof PdfReference)
+      throw new PdfFault('a cross-reference stream has no length of its own', at);
+    const bytes = this.#streamBytes(dictionary, encoded, crossReferenceMaxBytes);
+    const direct = (object: PdfObject): PdfObject => {
+      if (object instanceof PdfReference)
+        throw new PdfFault('the dictionary of a cross-reference stream has references for its filter', at);
+      return object;
+    };
+    return { dictionary, content: decoded(bytes, dictionary, direct, crossReferenceMaxBytes) };
+  }
+}
+
+function headerOf(bytes: FileBytes): { readonly base: number; readonly version: string } {
+  const text = bytes.at(0, headerMaxOffset + 16).toString('latin1');
+  const match = /%PDF-(\d\.\d)/.exec(text);
+  if (match === null || match.index > headerMaxOffset) throw new PdfFault('the file is no PDF: its header is missing');
+  return { base: match.index, version: match[1] ?? '' };
+}
+
+/** Reads `12 0 obj`. Returns false for another object. */
+function headOf(parser: ObjectParser, number: number, generation: number): boolean {
+  parser.skipSpace();
+  if (parser.takeInteger() !== number) return false;
+  parser.skipSpace();
+  if (parser.takeInteger() !== generation) return false;
+  parser.skipSpace();
+  return parser.takes('obj');
+}
+
+/** Reads what stands between `obj` and `endobj`. */
+function bodyOf(parser: ObjectParser, reference: PdfReference): PdfObject {
+  const object = parser.object();
+  parser.skipSpace();
+  if (object instanceof PdfDictionary && parser.takesStream()) return new PdfStream(object, { offset: parser.offset, reference });
+  if (!parser.takes('endobj')) throw parser.fault(`object ${reference.number} does not end with endobj`);
+  return object;
+}
+
+function objectStreamOf(content: Uint8Array, value: (key: string) => PdfObject): ObjectStream {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  const first = value('First');
+  const count = value('N');
+  if (!isInteger(first) || !isInteger(count) || first < 0 || count < 0 || first > bytes.length || count > bytes.length)
+    throw new PdfFault('an object stream is malformed');
+  const parser = new ObjectParser({ bytes: bytes.subarray(0, first), offset: 0, isLast: true });
+  const places = new Map<number, number>();
+  for (let index = 0; index < count; index += 1) {
+    parser.skipSpace();
+    const number = parser.takeInteger();
+    parser.skipSpace();
+    const offset = parser.takeInteger();
+    if (number === undefined || offset === undefined) throw new PdfFault('an object stream is malformed');
+    if (places.has(number)) throw new PdfFault(`object ${number} is in an object stream twice`);
+    places.set(number, first + offset);
+  }
+  return { bytes, places };
+}

@@ -1,0 +1,34 @@
+import { PdfString, type PdfObject } from './objects.ts';
+
+/** Characters of PDFDocEncoding that are not those of Latin-1 (ISO 32000-2, annex D.3): from 0x18 on, and from 0x80 on. */
+const lowCharacters = '˘ˇˆ˙˝˛˚˜';
+const highCharacters = '•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ŁŒŠŸŽıłœšž\ufffd€';
+
+/** Returns the text of a text string (ISO 32000-2, 7.9.2.2); undefined for another object. */
+export function textOf(object: PdfObject): string | undefined {
+  if (!(object instanceof PdfString)) return undefined;
+  const bytes = Buffer.from(object.bytes);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16(Buffer.from(bytes.subarray(2, bytes.length & ~1)).swap16());
+  // It is not allowed, but read everywhere.
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes.subarray(2, bytes.length & ~1));
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return bytes.toString('utf8', 3);
+  return Array.from(bytes, documentCharacter).join('');
+}
+
+/** Returns a text string: in ASCII where that suffices, else in UTF-16. */
+export function textString(text: string): PdfString {
+  if (/^[\n\r\t -~]*$/.test(text)) return new PdfString(Buffer.from(text, 'latin1'));
+  return new PdfString(Buffer.concat([Buffer.from([0xfe, 0xff]), Buffer.from(text, 'utf16le').swap16()]));
+}
+
+function utf16(bytes: Buffer): string {
+  // Escape characters enclose the language of the text (7.9.2.2.2); every second part is one.
+  const parts = bytes.toString('utf16le').split('\u001b');
+  return parts.length % 2 === 1 ? parts.filter((_, index) => index % 2 === 0).join('') : parts.join('');
+}
+
+function documentCharacter(byte: number): string {
+  if (byte >= 0x18 && byte < 0x20) return lowCharacters[byte - 0x18] ?? '';
+  if (byte >= 0x80 && byte <= 0xa0) return highCharacters[byte - 0x80] ?? '';
+  return String.fromCharCode(byte);
+}

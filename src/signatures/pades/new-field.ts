@@ -1,0 +1,122 @@
+import { formFields, formOf } from '../../pdf/form-fields.ts';
+import { isArray, isInteger, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../pdf/objects.ts';
+import type { Page } from '../../pdf/pages.ts';
+import type { Revision } from '../../pdf/revision.ts';
+import { textString } from '../../pdf/text-string.ts';
+import { PdfFault } from '../../pdf/pdf-fault.ts';
+
+/** Bits of an annotation (ISO 32000-2, 12.5.3, table 167): it is printed, and cannot be moved. */
+const widgetFlags = 4 | 128;
+/** Bits of SigFlags (12.7.3, table 225): there are signatures, and the file may only be appended to. */
+const signatureFlags = 1 | 2;
+
+export interface NewField {
+  readonly page: Page;
+  /** The signature. */
+  readonly value: PdfReference;
+  /** In the coordinates of the page; all zero for an invisible signature. */
+  readonly rectangle: readonly [number, number, number, number];
+  /** Entries of the widget that its appearance needs. */
+  readonly appearance: Readonly<Record<string, PdfObject>>;
+  readonly lock: PdfObject;
+  readonly alternativeName: string;
+}
+
+/** Adds a signature field to the form and to a page. Returns its name. */
+export function addField(revision: Revision, field: NewField): string {
+  const name = unusedName(revision);
+  const widget = revision.add(
+    PdfDictionary.of({
+      ...{ Type: new PdfName('Annot'), Subtype: new PdfName('Widget'), FT: new PdfName('Sig') },
+      ...{ T: textString(name), TU: textString(field.alternativeName), F: widgetFlags },
+      ...{ Rect: field.rectangle, P: field.page.reference, V: field.value },
+      ...field.appearance,
+      ...(field.lock === null ? {} : { Lock: field.lock }),
+    }),
+  );
+  addAnnotation(revision, field.page, widget);
+  addToForm(revision, widget);
+  return name;
+}
+
+/** Returns an appearance that shows nothing: PDF/A wants one for each field. */
+export function emptyAppearance(revision: Revision): Readonly<Record<string, PdfObject>> {
+  const dictionary = PdfDictionary.of({
+    Type: new PdfName('XObject'),
+    Subtype: new PdfName('Form'),
+    BBox: [0, 0, 0, 0],
+    Resources: new PdfDictionary(),
+  });
+  return { AP: PdfDictionary.of({ N: revision.add(new PdfStream(dictionary, new Uint8Array())) }) };
+}
+
+function unusedName({ file }: Revision): string {
+  const used = new Set(Array.from(formFields(file), ({ name }) => name.split('.')[0]));
+  for (let count = 1; ; count += 1) if (!used.has(`Signature${count}`)) return `Signature${count}`;
+}
+
+function addAnnotation(revision: Revision, { reference, dictionary }: Page, widget: PdfReference): void {
+  const page = revision.resolved(reference);
+  const current = page instanceof PdfDictionary ? page : dictionary;
+  appendTo(revision, current, 'Annots', widget, (changed) => {
+    revision.set(reference, changed);
+  });
+}
+
+function addToForm(revision: Revision, widget: PdfReference): void {
+  const { file } = revision;
+  const form = formOf(file) ?? new PdfDictionary();
+  const place = file.catalog.get('AcroForm');
+  const flags = file.get(form, 'SigFlags');
+  const flagged = form.with({ SigFlags: (isInteger(flags) ? flags : 0) | signatureFlags });
+  const put = (changed: PdfDictionary): void => {
+    if (place instanceof PdfReference) revision.set(place, changed);
+    else changeCatalog(revision, { AcroForm: changed });
+  };
+  put(flagged);
+  appendTo(revision, flagged, 'Fields', widget, put);
+}
+
+/** Appends to an array of a dictionary, where the array stands: in it, or in an object of its own. */
+function appendTo(
+  revision: Revision,
+  dictionary: PdfDictionary,
+  key: string,
+  element: PdfObject,
+  put: (changed: PdfDictionary) => void,
+): void {
+  const place = dictionary.get(key);
+  const list = revision.resolved(place);
+  if (list !== null && !isArray(list)) throw new PdfFault(`${key} is no array`);
+  const longer = [...(list ?? []), element];
+  if (place instanceof PdfReference && list !== null) revision.set(place, longer);
+  else put(dictionary.with({ [key]: longer }));
+}
+
+/** Changes entries of the catalog. */
+export function changeCatalog(revision: Revision, changes: Readonly<Record<string, PdfObject>>): void {
+  const { catalogReference } = revision.file;
+  const catalog = revision.resolved(catalogReference);
+  if (!(catalog instanceof PdfDictionary)) throw new PdfFault('the catalog is no dictionary');
+  revision.set(catalogReference, catalog.with(changes));
+}
+
+/**
+ * Declares the extension of PDF by which signatures and their validation data are read before PDF
+ * 2.0 (EN 319 142-1 §5.6).
+ */
+export function declareExtension(revision: Revision): void {
+  const { file } = revision;
+  const catalog = revision.resolved(file.catalogReference);
+  if (!(catalog instanceof PdfDictionary) || versionOf(file.headerVersion, revision.get(catalog, 'Version')) >= 2) return;
+  const known = revision.get(catalog, 'Extensions');
+  const extensions = known instanceof PdfDictionary ? known : new PdfDictionary();
+  if (extensions.has('ESIC')) return;
+  const level = PdfDictionary.of({ BaseVersion: new PdfName('1.7'), ExtensionLevel: 1 });
+  changeCatalog(revision, { Extensions: extensions.with({ ESIC: level }) });
+}
+
+function versionOf(header: string, inCatalog: PdfObject): number {
+  const later = inCatalog instanceof PdfName ? Number(inCatalog.text) : 0;
+  return Math.max(Number(header), Number.isFinite(later) ? later : 0);
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import * as der from '../../asn1/der.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
+import { contentBytes, contentPieces, type Content, type SignedFile } from '../../documents/content.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { signedAttributes } from '../cades/signed-attributes.ts';
+import { contentSource } from '../content-source.ts';
+import { oneForEach, type SignatureFormat, type Workload } from '../format.ts';
+import { cmsRoomBytes, detachedCms } from './detached-cms.ts';
+import { contentOf, openPdf, refusingPdf } from './pdf-input.ts';
+import type { PadesParameters, PadesState } from './pades-state.ts';
+import { coveredDigests, withContents } from './signature-room.ts';
+import { signatureRevision } from './signature-revision.ts';
+import { validationDataRevision } from './validation-data.ts';
+import { verifyPades } from './verify-pades.ts';
+import { reasonOf } from './signature-dictionary.ts';
+import type { SignedProperties } from '../request/signed-properties.ts';
+
+/** PDFs are written by strangers, and may be compressed a thousandfold. */
+const workload: Workload = { threadBeyondBytes: 0, lane: 'parsing' };
+
+/** PAdES (EN 319 142-1), as a revision that is appended to the document. */
+export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
+  workload: () => workload,
+  completion: () => workload,
+
+  prepare(documents, parameters, chain, { now }) {
+    if (chain === undefined) throw new Error('a PAdES signature binds the certificate of its signer');
+    const { algorithm, properties, level } = parameters;
+    const { hash } = algorithm;
+    return oneForEach(documents, (document, index) => {
+      const at = `/inputDocuments/${index}`;
+      const content = contentOf(document);
+      const file = openPdf(contentSource([content]), document.password, at);
+      const attributes = (contentDigest: Uint8Array): Uint8Array[] =>
+        signedAttributes({
+          ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },
+          properties: attributeProperties(properties),
+        });
+      const unsigned = attributes(createHash(hash).digest());
+      const roomBytes = cmsRoomBytes({ algorithm, chain, signedAttributes: unsigned }, { withTimeStamp: level !== 'B' });
+      const { revision, byteRange, fieldName } = refusingPdf(() => signatureRevision(file, { parameters, chain, now, roomBytes, at }), at);
+      const digests = coveredDigests(hash, content, [revision], byteRange);
+      const signedOnes = attributes(digests.value);
+      const dataToSign = der.setOf(signedOnes);
+      return {
+        documentDigest: { hash, value: digests.ofContent },
+        signature: {
+          hash,
+          digest: createHash(hash).update(dataToSign).digest(),
+          dataToSign,
+          contents: [content, revision],
+          state: {
+            signedAttributes: signedOnes.map(base64),
+            byteRange,
+            coveredDigest: base64(digests.value),
+            documentDigest: base64(digests.ofContent),
+            fieldName,
+            isBasic: parameters.isBasic,
+            password: document.password ?? null,
+          },
+        },
+      };
+    });
+  },
+
+  complete({ contents, state }, value, signing, additions) {
+    if (signing === undefined) throw new Error('a PAdES signature binds the certificate of its signer');
+    const [content, revision] = contents;
+    if (content === undefined || revision === undefined) throw new Error('the prepared contents are missing');
+    const { algorithm, chain } = signing;
+    const attributes = state.signedAttributes.map((one) => Buffer.from(one, 'base64'));
+    const cms = detachedCms({ algorithm, chain, signedAttributes: attributes, value, timeStamp: additions?.timeStamp });
+    const filled = withContents(bytesOf(revision), state.byteRange, contentBytes(content), cms);
+    const pieces: Content[] = [signed(content, algorithm, Buffer.from(state.documentDigest, 'base64')), filled];
+    if (additions?.longTermData !== undefined)
+      pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData));
+    if (additions?.archive !== undefined) pieces.push(additions.archive);
+    verifyPades(pieces, { ...state, signing, cms });
+    return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
+  },
+};
+
+/**
+ * Returns the properties that are signed attributes: the time, the place, and a reason by itself are
+ * in the signature dictionary (EN 319 142-1 §6.3).
+ */
+function attributeProperties(properties: SignedProperties): SignedProperties {
+  const isReason = reasonOf(properties) !== undefined;
+  return { ...properties, signingTime: 'NONE', place: undefined, commitmentText: isReason ? undefined : properties.commitmentText };
+}
+
+function bytesOf(content: Content): Uint8Array {
+  return content instanceof Uint8Array ? content : Buffer.concat(Array.from(contentPieces(content), (piece) => Buffer.from(piece)));
+}
+
+/** Adds the digest to a file, which is compared with its content on delivery. */
+function signed(content: Content, { hash }: SignatureAlgorithm, digest: Uint8Array): Content {
+  if (content instanceof Uint8Array) return content;
+  const file: SignedFile = { ...content, digest: { hash, value: digest } };
+  return file;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}
