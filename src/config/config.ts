@@ -13,6 +13,7 @@ import { absoluteMessages, MessagesConfig } from './messages-config.ts';
 import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
 import { keyTypes } from './key-types.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
+import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -68,6 +69,7 @@ export const Config = z.strictObject({
     .describe('Authorities by name, with their keys on the token. The name is part of URLs.'),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
+  visibleSignatures: VisibleSignaturesConfig.prefault({}),
   transferStore: TransferStoreConfig.optional().describe('File transfer store (FTM). Default: none; {}: with defaults.'),
   identityProviders: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)

@@ -44,6 +44,7 @@ function writeDictionary(dictionary: PdfDictionary, strings: ObjectCipher | unde
 
 /** Numbers have no exponents (ISO 32000-2, 7.3.3). */
 function numberText(value: number): string {
+  if (!Number.isFinite(value)) throw new Error('a PDF has no infinite numbers');
   const text = String(value);
   return text.includes('e') ? value.toFixed(10).replace(/\.?0+$/, '') : text;
 }

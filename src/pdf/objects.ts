@@ -63,7 +63,9 @@ export class PdfDictionary {
   }
 
   static of(entries: Readonly<Record<string, PdfObject | undefined>>): PdfDictionary {
-    return new PdfDictionary(Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])));
+    return new PdfDictionary(
+      Object.entries(entries).flatMap(([key, value]) => (value === undefined || value === null ? [] : [[key, value] as const])),
+    );
   }
 
   /** Returns the value as it stands there, `null` if there is none, which is the same (7.3.7). */

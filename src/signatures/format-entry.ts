@@ -59,9 +59,18 @@ export interface AskedSignature<Options = unknown> {
   readonly options: Options;
 }
 
-/** Rules of the caller's tenant. */
+/** Language and time zone of what a document shows. */
+export interface Locale {
+  readonly language: 'en' | 'fr';
+  /** Of the IANA database. */
+  readonly timeZone: string;
+}
+
+/** Rules for the caller's tenant. */
 export interface RequestRules {
   readonly allowSha1: boolean;
+  /** Language and time zone of visible signatures. */
+  readonly locale: Locale;
   /** Checks whether the service may connect to a URL from the caller. @throws {Refusal} */
   checkUrl(text: string, at: string): void;
 }

@@ -50,6 +50,22 @@ export function distinguishedNameText(nameDer: Uint8Array): string {
     .join(',');
 }
 
+/**
+ * Returns the last common name of a Name in DER, which is the most specific one; undefined if it
+ * has none that can be read.
+ * @throws {DerError}
+ */
+export function commonNameOf(nameDer: Uint8Array): string | undefined {
+  const attributes = children(sequenceOf(readAll(nameDer))).flatMap((relative) => children(relative));
+  return attributes
+    .flatMap((attribute) => {
+      const [type, value] = children(sequenceOf(attribute));
+      if (type === undefined || value === undefined || readObjectIdentifier(type) !== oids.commonName) return [];
+      return stringValue(value) ?? [];
+    })
+    .at(-1);
+}
+
 function sequenceOf(element: DerElement): DerElement {
   if (element.tag !== 0x30) throw new DerError('not a SEQUENCE', element.start);
   return element;

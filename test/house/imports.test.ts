@@ -37,6 +37,7 @@ const rooms: readonly (readonly string[])[] = [
   ['zip/'],
   ['asn1/'],
   ['image/'],
+  ['typefaces/'],
   ['outgoing/'],
   ['threads/'],
   ['config/'],

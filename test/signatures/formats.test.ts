@@ -2,14 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { askedFormat } from '../../src/signatures/formats.ts';
 
 const checkUrl = (): void => undefined;
-const rules = { allowSha1: false, checkUrl };
+const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl };
 const xp7 = (more: object): object => ({ XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } }, ...more });
 
 describe('the table of formats', () => {
   it('takes SHA-1 only for the tenants that the configuration names', () => {
     const parameters = { XP7Signature: xp7({ digestAlgorithm: 'SHA_1' }) };
     expect(() => askedFormat(parameters as never, rules)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }) as Error);
-    expect(askedFormat(parameters as never, { allowSha1: true, checkUrl })).toMatchObject({ format: 'cms', isText: false });
+    expect(
+      askedFormat(parameters as never, { allowSha1: true, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl }),
+    ).toMatchObject({ format: 'cms', isText: false });
   });
 
   it('finds the format, and what it takes', () => {

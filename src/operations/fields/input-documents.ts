@@ -79,6 +79,7 @@ export function askedSigning(
   checkDocumentCount(inputDocuments, config.limits);
   const asked = askedFormat(parameters, {
     allowSha1: config.tenants[caller.tenant]?.allowSha1 ?? false,
+    locale: config.visibleSignatures,
     checkUrl: (text, at) => {
       levels.checkUrl(text, at);
     },

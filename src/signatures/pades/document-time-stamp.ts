@@ -1,7 +1,5 @@
 import type { EvidencePiece } from '../../documents/content.ts';
 import { PdfDictionary, PdfName } from '../../pdf/objects.ts';
-import { pages } from '../../pdf/pages.ts';
-import { PdfFault } from '../../pdf/pdf-fault.ts';
 import { PdfFile } from '../../pdf/pdf-file.ts';
 import { Revision } from '../../pdf/revision.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -9,6 +7,7 @@ import { contentSource } from '../content-source.ts';
 import { timeStampRoomBytes } from './detached-cms.ts';
 import { addField, declareExtension, emptyAppearance } from './new-field.ts';
 import { SignatureRoom, type ByteRange } from './signature-room.ts';
+import { firstPage } from './target-field.ts';
 
 /** A revision with a document time-stamp that lacks its token. */
 export interface DocumentTimeStamp {
@@ -27,10 +26,8 @@ export function documentTimeStamp(pieces: readonly EvidencePiece[], password: st
       ...{ ByteRange: room.byteRange, Contents: room.contents },
     }),
   );
-  const [page] = pages(file);
-  if (page === undefined) throw new PdfFault('the document has no pages');
   addField(revision, {
-    ...{ page, value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
+    ...{ page: firstPage(file), value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
     appearance: emptyAppearance(revision),
   });
   declareExtension(revision);

@@ -1,12 +1,14 @@
-import { formFields, formOf } from '../../pdf/form-fields.ts';
+import { formFields, formOf, type FormField } from '../../pdf/form-fields.ts';
 import { isArray, isInteger, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../pdf/objects.ts';
 import type { Page } from '../../pdf/pages.ts';
 import type { Revision } from '../../pdf/revision.ts';
+import { addToStructure, isTagged } from '../../pdf/structure-tree.ts';
 import { textString } from '../../pdf/text-string.ts';
 import { PdfFault } from '../../pdf/pdf-fault.ts';
 
 /** Bits of an annotation (ISO 32000-2, 12.5.3, table 167): it is printed, and cannot be moved. */
-const widgetFlags = 4 | 128;
+const printFlag = 4;
+const widgetFlags = printFlag | 128;
 /** Bits of SigFlags (12.7.3, table 225): there are signatures, and the file may only be appended to. */
 const signatureFlags = 1 | 2;
 
@@ -16,38 +18,65 @@ export interface NewField {
   readonly value: PdfReference;
   /** In the coordinates of the page; all zero for an invisible signature. */
   readonly rectangle: readonly [number, number, number, number];
-  /** Entries of the widget that its appearance needs. */
-  readonly appearance: Readonly<Record<string, PdfObject>>;
+  /** The form XObject that is shown. */
+  readonly appearance: PdfReference;
   readonly lock: PdfObject;
   readonly alternativeName: string;
 }
 
-/** Adds a signature field to the form and to a page. Returns its name. */
+/** Adds a signature field to the form, to a page, and to the structure of a tagged file. Returns its name. */
 export function addField(revision: Revision, field: NewField): string {
+  const { page, alternativeName } = field;
   const name = unusedName(revision);
-  const widget = revision.add(
+  const widget = revision.reserve();
+  const isInStructure = isTagged(revision.file);
+  revision.set(
+    widget,
     PdfDictionary.of({
       ...{ Type: new PdfName('Annot'), Subtype: new PdfName('Widget'), FT: new PdfName('Sig') },
-      ...{ T: textString(name), TU: textString(field.alternativeName), F: widgetFlags },
-      ...{ Rect: field.rectangle, P: field.page.reference, V: field.value },
-      ...field.appearance,
-      ...(field.lock === null ? {} : { Lock: field.lock }),
+      ...{ T: textString(name), TU: textString(alternativeName), F: widgetFlags },
+      ...{ Rect: field.rectangle, P: page.reference, V: field.value },
+      AP: PdfDictionary.of({ N: field.appearance }),
+      MK: page.rotation === 0 ? undefined : PdfDictionary.of({ R: page.rotation }),
+      Lock: field.lock,
+      StructParent: isInStructure ? addToStructure(revision, page, widget, alternativeName) : undefined,
     }),
   );
-  addAnnotation(revision, field.page, widget);
+  addAnnotation(revision, page, widget, { isInStructure });
   addToForm(revision, widget);
   return name;
 }
 
-/** Returns an appearance that shows nothing: PDF/A wants one for each field. */
-export function emptyAppearance(revision: Revision): Readonly<Record<string, PdfObject>> {
+export interface FilledField {
+  /** The signature. */
+  readonly value: PdfReference;
+  readonly lock: PdfReference | null;
+  /** Form XObjects, one for each widget. */
+  readonly appearances: readonly PdfReference[];
+}
+
+/** Puts a signature into an existing field. Everything else of the field stays. */
+export function fillField(revision: Revision, field: FormField, { value, lock, appearances }: FilledField): void {
+  for (const [index, { reference, dictionary }] of field.widgets.entries()) {
+    const flags = revision.get(dictionary, 'F');
+    const printed = (isInteger(flags) ? flags : 0) | printFlag;
+    revision.set(reference, dictionary.with({ AP: PdfDictionary.of({ N: appearances[index] }), F: printed }));
+  }
+  const changed = revision.resolved(field.reference);
+  const dictionary = changed instanceof PdfDictionary ? changed : field.dictionary;
+  revision.set(field.reference, dictionary.with({ V: value, ...(lock === null ? {} : { Lock: lock }) }));
+  flagForm(revision);
+}
+
+/** Adds an appearance that shows nothing: PDF/A wants one for each field. */
+export function emptyAppearance(revision: Revision): PdfReference {
   const dictionary = PdfDictionary.of({
     Type: new PdfName('XObject'),
     Subtype: new PdfName('Form'),
     BBox: [0, 0, 0, 0],
     Resources: new PdfDictionary(),
   });
-  return { AP: PdfDictionary.of({ N: revision.add(new PdfStream(dictionary, new Uint8Array())) }) };
+  return revision.add(new PdfStream(dictionary, new Uint8Array()));
 }
 
 function unusedName({ file }: Revision): string {
@@ -55,26 +84,40 @@ function unusedName({ file }: Revision): string {
   for (let count = 1; ; count += 1) if (!used.has(`Signature${count}`)) return `Signature${count}`;
 }
 
-function addAnnotation(revision: Revision, { reference, dictionary }: Page, widget: PdfReference): void {
+function addAnnotation(
+  revision: Revision,
+  { reference, dictionary }: Page,
+  widget: PdfReference,
+  { isInStructure }: { readonly isInStructure: boolean },
+): void {
   const page = revision.resolved(reference);
   const current = page instanceof PdfDictionary ? page : dictionary;
-  appendTo(revision, current, 'Annots', widget, (changed) => {
+  // The keyboard then goes through the fields in the order of the structure (ISO 14289-1, 7.18.3).
+  const tabs = isInStructure && !current.has('Tabs') ? { Tabs: new PdfName('S') } : {};
+  if (isInStructure && !current.has('Tabs')) revision.set(reference, current.with(tabs));
+  appendTo(revision, current.with(tabs), 'Annots', widget, (changed) => {
     revision.set(reference, changed);
   });
 }
 
 function addToForm(revision: Revision, widget: PdfReference): void {
+  const { form, put } = flagForm(revision);
+  appendTo(revision, form, 'Fields', widget, put);
+}
+
+/** Says in the form that there are signatures. Returns the form, and how to change it further. */
+function flagForm(revision: Revision): { readonly form: PdfDictionary; readonly put: (changed: PdfDictionary) => void } {
   const { file } = revision;
-  const form = formOf(file) ?? new PdfDictionary();
+  const known = formOf(file) ?? new PdfDictionary();
   const place = file.catalog.get('AcroForm');
-  const flags = file.get(form, 'SigFlags');
-  const flagged = form.with({ SigFlags: (isInteger(flags) ? flags : 0) | signatureFlags });
+  const flags = file.get(known, 'SigFlags');
+  const form = known.with({ SigFlags: (isInteger(flags) ? flags : 0) | signatureFlags });
   const put = (changed: PdfDictionary): void => {
     if (place instanceof PdfReference) revision.set(place, changed);
     else changeCatalog(revision, { AcroForm: changed });
   };
-  put(flagged);
-  appendTo(revision, flagged, 'Fields', widget, put);
+  put(form);
+  return { form, put };
 }
 
 /** Appends to an array of a dictionary, where the array stands: in it, or in an object of its own. */

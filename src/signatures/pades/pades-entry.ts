@@ -4,8 +4,10 @@ import { algorithmAsked } from '../request/algorithm-asked.ts';
 import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
+import { visibleAsked } from './appearance/visible-asked.ts';
 import { padesLevels } from './level-writer.ts';
 import { padesFormat } from './pades.ts';
+import { pageImageAsked } from './page-image.ts';
 import type { PadesParameters, PadesState } from './pades-state.ts';
 
 const at = `${xp7At}/XP7Providers/PXP7Parameters`;
@@ -26,7 +28,8 @@ export const padesEntry: FormatEntry<XP7Signature, PadesOptions, PadesParameters
   asked(xp7, rules) {
     const { level, trustedCa, properties } = xp7Asked(xp7, rules);
     const fields = xp7.XP7Providers?.PXP7Parameters ?? {};
-    const { signatureFormat = 'ENHANCED', docMDPLevel, documentLock = false, fieldsLock = 'DEFAULT' } = fields;
+    const { signatureFormat = 'ENHANCED', docMDPLevel, documentLock = false, fieldsLock = 'DEFAULT', visibleSignature } = fields;
+    const content = xp7.contentPreparation?.PDFContent;
     if (properties.signingTime === 'NONE')
       throw inconsistent(`${propertiesAt}/signingTime/source`, 'a PDF signature has a time, so NONE is not possible');
     const isBasic = signatureFormat === 'BASIC';
@@ -44,6 +47,10 @@ export const padesEntry: FormatEntry<XP7Signature, PadesOptions, PadesParameters
           validates: xp7.validateSignatures ?? false,
           certifies: docMDPLevel === undefined ? undefined : docMdpLevels[docMDPLevel],
           locksDocument: documentLock,
+          signatureField: visibleSignature?.signatureField,
+          visible: visibleSignature === undefined ? undefined : visibleAsked(visibleSignature, `${at}/visibleSignature`),
+          pageImage: content === undefined ? undefined : pageImageAsked(content, `${xp7At}/contentPreparation/PDFContent`),
+          locale: rules.locale,
         },
       },
     };

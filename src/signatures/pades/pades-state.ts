@@ -1,3 +1,6 @@
+import type { VisibleSignature } from './appearance/visible-signature.ts';
+import type { Locale } from '../format-entry.ts';
+import type { PageImage } from './page-image.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { Level } from '../levels/level-writer.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -15,6 +18,13 @@ export interface PadesParameters {
   readonly certifies: DocMdpLevel | undefined;
   readonly locksDocument: boolean;
   readonly fieldsLock: 'DEFAULT' | 'ALL' | 'NEITHER';
+  /** Name of an existing field to be signed; undefined for a new one. */
+  readonly signatureField: string | undefined;
+  /** Undefined for an invisible signature. */
+  readonly visible: VisibleSignature | undefined;
+  /** An image on the pages. */
+  readonly pageImage: PageImage | undefined;
+  readonly locale: Locale;
   /** JSON Pointer of the parameters. */
   readonly at: string;
 }

@@ -48,8 +48,12 @@ function reference(method: string, parameters: Readonly<Record<string, PdfObject
 }
 
 /** Returns the entries that a Lock and the parameters of FieldMDP share (12.7.5.5, table 236). */
-export function lockEntries({ action, fields }: LockedFields): Readonly<Record<string, PdfObject>> {
-  return { Action: new PdfName(action), ...(action === 'All' ? {} : { Fields: fields.map((one) => textString(one)) }) };
+export function lockEntries({ action, fields, permission }: LockedFields): Readonly<Record<string, PdfObject>> {
+  return {
+    Action: new PdfName(action),
+    ...(action === 'All' ? {} : { Fields: fields.map((one) => textString(one)) }),
+    ...(permission === undefined ? {} : { P: permission }),
+  };
 }
 
 /**

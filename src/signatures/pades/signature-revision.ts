@@ -1,15 +1,19 @@
+import { PdfDictionary, PdfName, type PdfReference } from '../../pdf/objects.ts';
 import type { PdfFile } from '../../pdf/pdf-file.ts';
-import { pages } from '../../pdf/pages.ts';
-import { PdfDictionary, PdfName } from '../../pdf/objects.ts';
-import { PdfFault } from '../../pdf/pdf-fault.ts';
 import { Revision } from '../../pdf/revision.ts';
-import { Refusal } from '../../result-codes.ts';
 import type { SignerChain } from '../format.ts';
-import { addField, changeCatalog, declareExtension, emptyAppearance } from './new-field.ts';
+import { appearance } from './appearance/appearance.ts';
+import { shownLines, signerName } from './appearance/shown-text.ts';
+import type { VisibleSignature } from './appearance/visible-signature.ts';
+import { alternativeName } from './appearance/wording.ts';
+import { drawingRules, pictureOf, type DrawingRules } from './drawing-rules.ts';
+import { addField, changeCatalog, declareExtension, emptyAppearance, fillField } from './new-field.ts';
 import type { PadesParameters } from './pades-state.ts';
+import { addPageImage } from './page-image.ts';
+import { permitted, type Permitted } from './permitted-signature.ts';
 import { signatureDictionary, lockEntries } from './signature-dictionary.ts';
 import { SignatureRoom, type ByteRange } from './signature-room.ts';
-import { docMdpLevel, isDocumentTimeStamp, signatureFields, type DocMdpLevel, type LockedFields } from './signed-fields.ts';
+import { existingFrame, firstPage, invisibleFrame, newFrame, type Frame } from './target-field.ts';
 
 export interface SignatureRevision {
   /** To be appended to the file. It lacks only the signature. */
@@ -29,23 +33,22 @@ export interface SignatureAsked {
 }
 
 /**
- * Returns the revision with a new signature field and the dictionary of its signature.
- * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT
+ * Returns the revision with the signature dictionary in a new field or in an existing one, and with
+ * an image on the pages if one is asked for.
+ * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT, FIELDS_INCONSISTENT, DOCUMENT_INVALID, UNSUPPORTED
  * @throws {PdfFault} for a file that is not sound where it must be changed
  */
-export function signatureRevision(file: PdfFile, { parameters, now, roomBytes, at }: SignatureAsked): SignatureRevision {
-  const { isBasic, properties } = parameters;
-  const { certifies, locks } = permitted(file, parameters, at);
+export function signatureRevision(file: PdfFile, asked: SignatureAsked): SignatureRevision {
+  const { parameters, now, roomBytes, at } = asked;
+  const { isBasic, properties, pageImage } = parameters;
+  const allowed = permitted(file, parameters, at);
   const revision = new Revision(file);
+  const rules = drawingRules(file);
+  if (pageImage !== undefined) addPageImage(revision, pageImage, rules);
   const room = new SignatureRoom(roomBytes);
+  const { certifies, locks } = allowed;
   const signature = revision.add(signatureDictionary({ room, isBasic, properties, now, certifies, locks, catalog: file.catalogReference }));
-  const [page] = pages(file);
-  if (page === undefined) throw new PdfFault('the document has no pages');
-  const fieldName = addField(revision, {
-    ...{ page, value: signature, rectangle: [0, 0, 0, 0], alternativeName: 'Signature' },
-    appearance: emptyAppearance(revision),
-    lock: locks === undefined ? null : revision.add(PdfDictionary.of({ Type: new PdfName('SigFieldLock'), ...lockEntries(locks) })),
-  });
+  const fieldName = signField(revision, signature, allowed, asked, rules);
   if (certifies !== undefined) {
     const permissions = file.get(file.catalog, 'Perms');
     const known = permissions instanceof PdfDictionary ? permissions : new PdfDictionary();
@@ -55,24 +58,51 @@ export function signatureRevision(file: PdfFile, { parameters, now, roomBytes, a
   return { ...room.placed(revision.write(), file.bytes.length), fieldName };
 }
 
-/** Checks that the document allows a signature. @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT */
-function permitted(
-  file: PdfFile,
-  { certifies, locksDocument, fieldsLock, at: parametersAt }: PadesParameters,
-  at: string,
-): { readonly certifies: DocMdpLevel | undefined; readonly locks: LockedFields | undefined } {
-  if (file.security !== undefined && !(file.security.allows('modify') && file.security.allows('annotate')))
-    throw notPermitted(at, 'the permissions of the encrypted document do not allow a new signature with this password');
-  const fields = signatureFields(file);
-  const level = docMdpLevel(file, fields);
-  if (level === 1) throw notPermitted(at, 'a certification signature allows no changes of the document (DocMDP level 1)');
-  const isSigned = fields.some(({ signature }) => signature !== undefined && !isDocumentTimeStamp(file, signature));
-  if (certifies !== undefined && isSigned)
-    throw notPermitted(`${parametersAt}/docMDPLevel`, 'the document is signed already; only the first signature can certify it');
-  if (locksDocument && !isSigned) return { certifies: 1, locks: undefined };
-  return { certifies, locks: locksDocument || fieldsLock === 'ALL' ? { action: 'All', fields: [] } : undefined };
+/** Puts a signature into its field. Returns the name of the field. */
+function signField(
+  revision: Revision,
+  signature: PdfReference,
+  { field, locks }: Permitted,
+  asked: SignatureAsked,
+  rules: DrawingRules,
+): string {
+  const { parameters, chain } = asked;
+  const { visible, locale } = parameters;
+  const lock = locks === undefined ? null : revision.add(PdfDictionary.of({ Type: new PdfName('SigFieldLock'), ...lockEntries(locks) }));
+  const at = `${parameters.at}/visibleSignature`;
+  if (field === undefined) {
+    const picture = visible?.image === undefined ? undefined : pictureOf(visible.image, rules, `${at}/image`);
+    const frame = visible === undefined ? invisibleFrame(firstPage(revision.file)) : newFrame(revision.file, visible, picture, at);
+    const { page, rectangle } = frame;
+    return addField(revision, {
+      ...{ page, value: signature, rectangle, lock, alternativeName: alternativeName(locale.language, signerName(chain.certificate)) },
+      appearance: drawn(revision, frame, visible, asked, rules),
+    });
+  }
+  fillField(revision, field, {
+    value: signature,
+    lock,
+    appearances: field.widgets.map((widget) => drawn(revision, existingFrame(revision.file, widget), visible, asked, rules)),
+  });
+  return field.name;
 }
 
-function notPermitted(at: string, message: string): Refusal {
-  return new Refusal('NOT_PERMITTED_BY_DOCUMENT', { at, message });
+function drawn(
+  revision: Revision,
+  { width, height, matrix }: Frame,
+  visible: VisibleSignature | undefined,
+  { parameters, chain, now }: SignatureAsked,
+  { isFlat, colourSpaces }: DrawingRules,
+): PdfReference {
+  if (visible === undefined || width === 0 || height === 0) return emptyAppearance(revision);
+  const { properties, locale, at } = parameters;
+  const { style, shown, freeText, image } = visible;
+  const { certificate } = chain;
+  const date = properties.signingTime instanceof Date ? properties.signingTime : now;
+  return appearance(revision, {
+    ...{ width, height, style, isFlat, colourSpaces, entries: { Matrix: matrix } },
+    picture: image === undefined ? undefined : pictureOf(image, { isFlat, colourSpaces }, `${at}/visibleSignature/image`),
+    nameOnLeft: shown.nameOnLeft ? signerName(certificate) : undefined,
+    lines: shownLines({ certificate, properties, date, shown, freeText, ...locale }),
+  });
 }

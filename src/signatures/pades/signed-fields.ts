@@ -13,6 +13,8 @@ export type DocMdpLevel = 1 | 2 | 3;
 export interface LockedFields {
   readonly action: 'All' | 'Include' | 'Exclude';
   readonly fields: readonly string[];
+  /** Changes that the document allows from then on; absent: the lock says nothing about them. */
+  readonly permission?: DocMdpLevel | undefined;
 }
 
 /** A signature field (12.7.5.5). */
@@ -36,7 +38,10 @@ export function isDocumentTimeStamp(file: PdfFile, signature: PdfDictionary): bo
   return isName(file.get(signature, 'Type'), 'DocTimeStamp') || isName(file.get(signature, 'SubFilter'), 'ETSI.RFC3161');
 }
 
-/** Returns the level of a certified document; undefined if it is not certified. */
+/**
+ * Returns the changes that a document allows, by its certification signature and by the locks of its
+ * signatures; undefined if none of them says.
+ */
 export function docMdpLevel(file: PdfFile, fields: readonly SignatureField[]): DocMdpLevel | undefined {
   const permissions = file.get(file.catalog, 'Perms');
   const certifying = permissions instanceof PdfDictionary ? file.get(permissions, 'DocMDP') : null;
@@ -48,8 +53,13 @@ export function docMdpLevel(file: PdfFile, fields: readonly SignatureField[]): D
       return level === 1 || level === 3 ? level : 2;
     }),
   );
-  if (levels.length === 0) return certifying instanceof PdfDictionary ? 2 : undefined;
-  return levels.reduce((one, other) => (one < other ? one : other));
+  if (levels.length === 0 && certifying instanceof PdfDictionary) levels.push(2);
+  for (const { signature, dictionary } of fields) {
+    if (signature === undefined) continue;
+    const locked = [...lockedBy(file, signature), lockOf(file, dictionary.get('Lock'))];
+    for (const lock of locked) if (lock?.permission !== undefined) levels.push(lock.permission);
+  }
+  return levels.length === 0 ? undefined : levels.reduce((one, other) => (one < other ? one : other));
 }
 
 /** Returns what a signature locks, FieldMDP. */
@@ -65,7 +75,8 @@ export function lockOf(file: PdfFile, object: PdfObject): LockedFields | undefin
   const names = file.get(dictionary, 'Fields');
   const fields = isArray(names) ? names.flatMap((one) => textOf(file.resolved(one)) ?? []) : [];
   if (!(action instanceof PdfName) || (action.text !== 'All' && action.text !== 'Include' && action.text !== 'Exclude')) return undefined;
-  return { action: action.text, fields };
+  const level = file.get(dictionary, 'P');
+  return { action: action.text, fields, permission: level === 1 || level === 2 || level === 3 ? level : undefined };
 }
 
 /** Returns true if a field with this fully qualified name is locked. */

@@ -30,12 +30,13 @@ export const PdfContent = z.strictObject({
     .optional()
     .describe('pages such as 1;3-5; with SPECIFIED_PAGES'),
   pageStart: z.int().optional().describe('first page of the sequence; with PERIOD_PAGES'),
-  pagePeriod: z.int().optional().describe('the image is placed on every n-th page; with PERIOD_PAGES'),
+  pagePeriod: z.int().positive().optional().describe('the image is placed on every n-th page; with PERIOD_PAGES'),
   formField: Text.optional().describe('name of the form field that receives the image'),
   ...placement,
 });
 
-const VisibleSignature = z.strictObject({
+/** Interface, visibleSignature. */
+export const VisibleSignatureFields = z.strictObject({
   signatureField: Text.optional().describe('name of an empty signature field of the document, which then determines the position'),
   paging: z.enum(['FIRST_PAGE', 'LAST_PAGE', 'SELECTED_PAGE']).optional().describe('page of the signature'),
   pageSelection: z.int().optional().describe('number of the page; with SELECTED_PAGE'),
@@ -84,5 +85,5 @@ export const PdfParameters = z.strictObject({
       authorityCertificates: RevocationSources.optional(),
     })
     .optional(),
-  visibleSignature: VisibleSignature.optional(),
+  visibleSignature: VisibleSignatureFields.optional(),
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { notSupported } from '../../fields/values.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
 import { sharedMembers } from './shared-members.ts';
 import { DetachedXadesParameters, EnvelopedProviderParameters, EnvelopingProviderParameters } from './xml-fields.ts';
@@ -20,10 +19,13 @@ export const XP7Signature = z
     XP7Format: z
       .enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7'])
       .describe(
-        'CXP_7: CAdES; EXXP_7: XAdES in the document (enveloped); EGXXP_7: XAdES that contains the document (enveloping); DXXP_7: one detached XAdES over all documents; PXP_7: PAdES, not supported by this version',
+        'CXP_7: CAdES; EXXP_7: XAdES in the document (enveloped); EGXXP_7: XAdES that contains the document (enveloping); DXXP_7: one detached XAdES over all documents; PXP_7: PAdES',
       ),
     ...sharedMembers,
-    contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional().meta(notSupported),
+    contentPreparation: z
+      .strictObject({ PDFContent: PdfContent.optional() })
+      .optional()
+      .describe('for PXP_7: changes of the pages before the signature'),
     validateSignatures: z
       .boolean()
       .optional()
@@ -55,7 +57,7 @@ export const XP7Signature = z
           .describe('required with CXP_7'),
         DXXP7Parameters: DetachedXadesParameters.optional().describe('for DXXP_7'),
         EXXP7Parameters: EnvelopedProviderParameters.optional().describe('for EXXP_7'),
-        PXP7Parameters: PdfParameters.optional().meta(notSupported),
+        PXP7Parameters: PdfParameters.optional().describe('for PXP_7'),
         EGXXP7Parameters: EnvelopingProviderParameters.optional().describe('for EGXXP_7'),
       })
       .optional()

@@ -11,7 +11,7 @@ import { chainOf, joined, noLevels, valueOf } from '../software-signer.ts';
 import { randomRequest, type RandomRequest } from './random-request.ts';
 import { signer } from './xades-signer.ts';
 
-const rules = { allowSha1: false, checkUrl: () => undefined };
+const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl: () => undefined };
 
 /** Work that the service does in threads is done here: a crash would end the test. */
 const here = {
