@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { command } from './command.ts';
 import type { Description } from './configuration.ts';
+import { firstDocument, signaturePlace } from './first-document.ts';
 import { layout, projectDirectory } from './layout.ts';
 
 /** Results for the summary at the end. */
@@ -13,6 +14,9 @@ export interface FirstSignature {
   readonly curl: string;
   readonly cmsVerdict: string;
   readonly rawVerdict: string;
+  /** Path of the signed PDF. */
+  readonly pdf: string;
+  readonly pdfVerdict: string;
 }
 
 const file = (name: string): string => join(layout.first, name);
@@ -28,7 +32,7 @@ const Signed = z.object({
 });
 
 /**
- * Creates a key, signs a document with it in two ways, and verifies both with OpenSSL; all requests
+ * Creates a key, signs documents with it in three ways, and verifies them with OpenSSL; all requests
  * go over mTLS with curl, as a caller's would.
  */
 export async function signFirstDocument(description: Description): Promise<FirstSignature> {
@@ -72,7 +76,9 @@ export async function signFirstDocument(description: Description): Promise<First
     file('document.md.sig'),
     document,
   ]);
+  const { pdf, pdfVerdict } = await signFirstPdf(description, keyReference);
   return {
+    ...{ pdf, pdfVerdict },
     reference: keyReference.reference,
     document,
     signature,
@@ -80,6 +86,45 @@ export async function signFirstDocument(description: Description): Promise<First
     cmsVerdict: cmsVerdict.trim(),
     rawVerdict: rawVerdict.trim(),
   };
+}
+
+/** Signs a PDF visibly. */
+async function signFirstPdf(
+  description: Description,
+  keyReference: z.output<typeof Created>['keyReference'],
+): Promise<Pick<FirstSignature, 'pdf' | 'pdfVerdict'>> {
+  const document = file('contract.pdf');
+  writeFileSync(document, firstDocument());
+  const parameters = {
+    XP7Signature: {
+      XP7Format: 'PXP_7',
+      signedProperties: { commitmentText: 'Lu et approuvé', signatureProductionPlace: { city: 'Paris' } },
+      XP7Providers: {
+        PXP7Parameters: { visibleSignature: { ...signaturePlace, renderName: true, renderLabelVisible: true, renderReasonVisible: true } },
+      },
+    },
+  };
+  const inputDocuments = [
+    { ID: 'contract', fileName: 'contract.pdf', base64Data: { base64Value: readFileSync(document).toString('base64') } },
+  ];
+  const pdf = file('contract-signed.pdf');
+  writeEvidence(pdf, await call(Signed, description, 'signature/sign', 'sign-pades.json', { keyReference, parameters, inputDocuments }));
+  const { covered, signature } = partsOf(readFileSync(pdf));
+  writeFileSync(file('contract-covered.bin'), covered);
+  writeFileSync(file('contract-signature.der'), signature);
+  const verdict = await command('openssl', [
+    ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', file('contract-signature.der'), '-content', file('contract-covered.bin')],
+    ...['-CAfile', description.trustAnchors[0] ?? '', '-out', '/dev/null'],
+  ]);
+  return { pdf, pdfVerdict: verdict.trim() };
+}
+
+/** Returns what the signature of a PDF covers, and the signature itself, as OpenSSL wants them. */
+function partsOf(pdf: Buffer): { readonly covered: Buffer; readonly signature: Buffer } {
+  const range = /\/ByteRange \[(\d+) (\d+) +(\d+) +(\d+) *\]/.exec(pdf.toString('latin1'));
+  const [start = 0, length = 0, start2 = 0, length2 = 0] = (range ?? []).slice(1).map(Number);
+  const covered = Buffer.concat([pdf.subarray(start, start + length), pdf.subarray(start2, start2 + length2)]);
+  return { covered, signature: Buffer.from(pdf.toString('latin1', length + 1, start2 - 1), 'hex') };
 }
 
 function writeEvidence(path: string, answer: z.output<typeof Signed>): void {

@@ -197,12 +197,16 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
   Verification of the signatures by OpenSSL:
     CAdES: ${first.cmsVerdict}
     raw:   ${first.rawVerdict}
+    PAdES: ${first.pdfVerdict}
 
   The SMS and e-mail messages that it sends arrive as files in ${description.outboxDirectory ?? layout.outbox}.
   Everything that a caller needs is in ${layout.description}.
 
   Next: read docs/api.md, change the request and send it again, see ${description.opsUrl}/health/ready,
-  stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.`);
+  stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.
+
+  It also signed a PDF, visibly. Open it first:
+    ${first.pdf}`);
 }
 
 function say(text: string): void {

@@ -1,7 +1,7 @@
 import type { Area, Colour, DrawnText } from '../../../pdf/drawing.ts';
 import { shapedLine } from '../../../typefaces/shaped-line.ts';
 import type { Typeface } from '../../../typefaces/typeface.ts';
-import { BreakableText } from './broken-lines.ts';
+import { BreakableText } from '../../../typefaces/breakable-text.ts';
 import type { Label } from './shown-text.ts';
 
 /** A paragraph of a block of text. */

@@ -1,5 +1,5 @@
-import { shapedLine } from '../../../typefaces/shaped-line.ts';
-import type { Typeface } from '../../../typefaces/typeface.ts';
+import { shapedLine } from './shaped-line.ts';
+import type { Typeface } from './typeface.ts';
 
 /** A text that is broken into lines of any width. Widths are in thousandths of the font size. */
 export class BreakableText {
