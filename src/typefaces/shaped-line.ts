@@ -98,6 +98,6 @@ function glyphRun({ typeface, level, text }: LogicalRun): GlyphRun {
     const { xAdvance = glyph.advanceWidth, xOffset = 0, yOffset = 0 } = positions[index] ?? {};
     return { glyph, advance: xAdvance * scale, offsetX: xOffset * scale, offsetY: yOffset * scale };
   });
-  // A font may have a visible glyph for a joiner.
-  return { typeface, glyphs: placed.filter(({ glyph }) => !glyph.codePoints.some((one) => invisible.test(String.fromCodePoint(one)))) };
+  // Invisible characters have become spaces without a width.
+  return { typeface, glyphs: placed.filter(({ glyph, advance }) => advance !== 0 || glyph.codePoints.join() !== '32') };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Picture } from '../../image/image.ts';
+import { imbalanceOf } from '../../pdf/content-balance.ts';
 import { formFields } from '../../pdf/form-fields.ts';
 import { isArray, PdfDictionary, type PdfReference, PdfStream, type PdfObject } from '../../pdf/objects.ts';
 import { pages, type Page } from '../../pdf/pages.ts';
@@ -119,6 +120,7 @@ function drawOn(revision: Revision, page: Page, image: PdfReference, matrix: rea
   const name = unusedName(images);
   const contents = revision.get(dictionary, 'Contents');
   const parts = isArray(contents) ? contents : contents === null ? [] : [dictionary.get('Contents')];
+  const { restored, saved } = imbalanceOf(revision.file, page.dictionary.get('Contents'));
   const numbers = matrix.map((one) => String(Number(one.toFixed(4)))).join(' ');
   const drawing = `q ${numbers} cm /${name} Do Q`;
   // In a tagged file, what is no content of the document is marked as such (ISO 32000-2, 14.8.2.2).
@@ -127,7 +129,7 @@ function drawOn(revision: Revision, page: Page, image: PdfReference, matrix: rea
   revision.set(
     page.reference,
     dictionary.with({
-      Contents: [stream('q\n'), ...parts, stream(`\nQ\n${marked}\n`)],
+      Contents: [stream('q '.repeat(restored + 1)), ...parts, stream(`\n${'Q '.repeat(saved + 1)}${marked}\n`)],
       Resources: page.resources.with({ XObject: images.with({ [name]: image }) }),
     }),
   );

@@ -27,9 +27,7 @@ const green = [10, 200, 30] as const;
 const isGreen = (colour: readonly number[]): boolean => green.every((part, index) => Math.abs(part - (colour[index] ?? -1)) < 4);
 const imageOnly = { image: png(60, 40, green), renderNameVisible: false, renderDateVisible: false };
 
-function greenPart(
-  page: RenderedPage,
-):
+function greenPart(page: RenderedPage):
   | {
       readonly fromLeft: number;
       readonly fromRight: number;
@@ -139,8 +137,16 @@ describe('an image on the pages', () => {
     expect([1, 2, 3, 4, 5].filter((page) => greenPart(renderedPage(signed, page, 24)) !== undefined)).toEqual(expected);
   });
 
-  it('is drawn upright although the content of the page leaves its coordinates changed', () => {
-    const pdf = smallPdf({ content: () => '2 0 0 -2 100 100 cm' });
+  it.each([
+    ['changes its coordinates', '2 0 0 -2 100 100 cm'],
+    ['saves the graphics state and does not restore it', 'q 3 0 0 3 50 50 cm q 2 0 0 2 10 10 cm'],
+    ['restores more than it saves', 'q Q Q Q 2 0 0 2 0 0 cm'],
+    [
+      'has these operators in strings, comments and images',
+      '2 0 0 2 0 0 cm % q\n(q \\) q) pop <71> /q BI /W 1 /H 1 /BPC 8 /CS /G ID q EI q',
+    ],
+  ])('is drawn upright although the content of the page %s', (_, text) => {
+    const pdf = smallPdf({ content: () => text });
     const signed = signPdf(pdf, content({ absolute: true, x: 15, y: 35 }));
     expect(greenPart(renderedPage(signed))).toMatchObject({ fromLeft: near(15), bottom: near(35), size: [near(60), near(40)] });
   });
