@@ -39,6 +39,7 @@ const changeable = [
   'tenants',
   'timeStampAuthority',
   'timeStamps',
+  'visibleSignatures',
 ] as const;
 
 /**

@@ -1,5 +1,5 @@
 import { GifReader } from 'omggif';
-import type { Picture } from './image.ts';
+import type { Picture } from './picture.ts';
 import { checkSize, ImageFault } from './image-fault.ts';
 
 /** Reads a GIF file with one frame. @throws {ImageFault} */

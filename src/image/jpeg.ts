@@ -1,4 +1,4 @@
-import type { Picture } from './image.ts';
+import type { Picture } from './picture.ts';
 import { checkSize, ImageFault } from './image-fault.ts';
 
 /** Start of frame (ITU-T T.81, table B.1): baseline, extended and progressive, with Huffman coding. */

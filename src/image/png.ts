@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { PNG } from 'pngjs';
-import type { Picture } from './image.ts';
+import type { Picture } from './picture.ts';
 import { checkSize, ImageFault } from './image-fault.ts';
 
 interface Header {

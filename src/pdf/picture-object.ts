@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import type { Picture } from '../image/image.ts';
+import type { Picture } from '../image/picture.ts';
 import { PdfDictionary, PdfName, PdfStream, type PdfObject, type PdfReference } from './objects.ts';
 import type { Revision } from './revision.ts';
 

@@ -12,7 +12,6 @@ import type { SignatureParameters } from './request/parameters.ts';
 import { detachedEntry } from './xades/detached-entry.ts';
 import { envelopingEntry } from './xades/enveloping-entry.ts';
 import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
-import { xp7At, xp7Level } from './request/xp7-asked.ts';
 
 /** The table of formats, by the names under which sessions store them. */
 const table = {
@@ -62,9 +61,8 @@ export function askedFormat(parameters: SignatureParameters, rules: RequestRules
     return askedBy.member === 'XP7Signature' ? askedBy.xp7Format === XP7Signature?.XP7Format : askedBy.member === member;
   });
   if (format !== undefined) return { ...formats[format].asked(parameters[member], rules), format };
-  if (XP7Signature !== undefined) xp7Level(XP7Signature, rules);
   throw new Refusal('UNSUPPORTED', {
-    at: XP7Signature === undefined ? `/parameters/${member}` : `${xp7At}/XP7Format`,
+    at: `/parameters/${member}`,
     message: `not supported by this version; supported: ${formatNames.map((name) => formats[name].title).join('; ')}`,
   });
 }

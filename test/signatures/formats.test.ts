@@ -33,7 +33,6 @@ describe('the table of formats', () => {
     [{}, 'FIELDS_INCONSISTENT', '/parameters'],
     [{ rawSignature: {}, XP7Signature: xp7({}) }, 'FIELDS_INCONSISTENT', '/parameters'],
     [{ code2DDocSignature: {} }, 'UNSUPPORTED', '/parameters/code2DDocSignature'],
-    [{ XP7Signature: xp7({ XP7Format: 'PXP_7' }) }, 'UNSUPPORTED', '/parameters/XP7Signature/XP7Format'],
     [
       { XP7Signature: xp7({ longTermValidation: {}, XP7Format: 'DXXP_7' }) },
       'FIELDS_INCONSISTENT',

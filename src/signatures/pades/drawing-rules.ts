@@ -1,4 +1,5 @@
-import { readPicture, type Picture } from '../../image/image.ts';
+import { readPicture } from '../../image/image.ts';
+import type { Picture } from '../../image/picture.ts';
 import { ImageFault } from '../../image/image-fault.ts';
 import { archivalOf, calibratedColours } from '../../pdf/archival.ts';
 import type { PdfDictionary } from '../../pdf/objects.ts';

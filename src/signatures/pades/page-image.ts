@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Picture } from '../../image/image.ts';
+import type { Picture } from '../../image/picture.ts';
 import { imbalanceOf } from '../../pdf/content-balance.ts';
 import { formFields } from '../../pdf/form-fields.ts';
 import { isArray, PdfDictionary, type PdfReference, PdfStream, type PdfObject } from '../../pdf/objects.ts';

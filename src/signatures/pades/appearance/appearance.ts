@@ -1,4 +1,4 @@
-import type { Picture } from '../../../image/image.ts';
+import type { Picture } from '../../../image/picture.ts';
 import { type Area, type Colour, Drawing, type DrawnText } from '../../../pdf/drawing.ts';
 import type { PdfObject, PdfReference, PdfDictionary } from '../../../pdf/objects.ts';
 import { addPicture } from '../../../pdf/picture-object.ts';
