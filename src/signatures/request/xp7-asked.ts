@@ -32,7 +32,7 @@ export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
 }
 
 /** Reads the level, which all formats share. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-export function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel | undefined {
+function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel | undefined {
   const level = levelAsked(options, xp7At, rules);
   if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/contentPreparation`, message: 'PDFContent is allowed only with PXP_7' });
