@@ -1,4 +1,5 @@
-import { isRegular, isSpace } from './characters.ts';
+import { CrossReferenceIndex } from './cross-reference-index.ts';
+import { inFile, objectNumberMax, readTable } from './cross-reference-table.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { isArray, isInteger, isName, PdfDictionary, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
@@ -10,7 +11,7 @@ export type CrossReferenceEntry =
   | { readonly kind: 'STREAM'; readonly stream: number };
 
 /** A range of objects of a section. */
-interface Subsection {
+export interface Subsection {
   readonly first: number;
   readonly count: number;
   entry(index: number): CrossReferenceEntry;
@@ -29,14 +30,14 @@ export interface CrossReferenceSection {
 
 /** Revisions of a file. */
 const sectionsMax = 10_000;
-const subsectionsMax = 1_000_000;
-/** ISO 32000-1, annex C, has 8,388,607; more occur. */
-export const objectNumberMax = 100_000_000;
+const subsectionsMax = 500_000;
+/** Of all cross-reference streams without their filters; they have a few bytes for each object. */
+const streamsMaxBytes = 64 * 1024 * 1024;
 /** Where the keyword `startxref` is looked for, from the end of the file. */
 const tailBytes = 64 * 1024;
 
-/** Reads the dictionary and the content of a cross-reference stream. */
-export type StreamReader = (offset: number) => { readonly dictionary: PdfDictionary; readonly content: Uint8Array };
+/** Reads the dictionary and the content of a cross-reference stream, which may have `maxBytes`. */
+export type StreamReader = (offset: number, maxBytes: number) => { readonly dictionary: PdfDictionary; readonly content: Uint8Array };
 
 /**
  * The cross-reference of a file (ISO 32000-2, 7.5.4 and 7.5.8): the only thing that says where an
@@ -50,14 +51,19 @@ export class CrossReference {
   readonly isHybrid: boolean;
   /** One more than the highest number of an object. */
   readonly size: number;
+  readonly #index: CrossReferenceIndex;
 
   private constructor(sections: readonly CrossReferenceSection[], newest: CrossReferenceSection) {
     this.sections = sections;
     this.trailer = newest.trailer;
     this.isHybrid = sections.some(({ hidden }) => hidden.length > 0);
-    const highest = sections.flatMap(({ subsections, hidden }) => [...subsections, ...hidden]);
-    const named = newest.trailer.get('Size');
-    this.size = highest.reduce((size, { first, count }) => Math.max(size, first + count), isInteger(named) ? named : 0);
+    this.#index = new CrossReferenceIndex(sections);
+    const size = newest.trailer.get('Size');
+    if (!isInteger(size) || size < 1 || size > objectNumberMax) throw new PdfFault('Size of the trailer is malformed', newest.offset);
+    // For some readers, objects beyond Size do not exist (7.5.5). They would with the Size of a new revision.
+    const beyond = this.#index.firstInUse(size);
+    if (beyond !== undefined) throw new PdfFault(`Size of the trailer is ${size}, but there is an object ${beyond}`, newest.offset);
+    this.size = Math.max(size, this.#index.end);
   }
 
   /**
@@ -67,11 +73,12 @@ export class CrossReference {
   static read(file: FileBytes, base: number, readStream: StreamReader): CrossReference {
     const sections: CrossReferenceSection[] = [];
     const seen = new Set<number>();
+    const reader = new SectionReader(file, base, readStream);
     for (let offset: number | undefined = lastStart(file); offset !== undefined;) {
       if (seen.has(offset)) throw new PdfFault('the cross-reference sections form a circle', offset);
       seen.add(offset);
       if (sections.length === sectionsMax) throw new PdfFault(`the file has more than ${sectionsMax} cross-reference sections`);
-      const section: CrossReferenceSection = readSection(file, offset, base, readStream);
+      const section: CrossReferenceSection = reader.section(offset);
       sections.push(section);
       offset = previousOf(section);
     }
@@ -82,20 +89,8 @@ export class CrossReference {
 
   /** Returns the entry of an object; FREE if there is none. */
   entry(number: number): CrossReferenceEntry {
-    for (const { subsections, hidden } of this.sections) {
-      const entry = find(subsections, number);
-      if (entry !== undefined && entry.kind !== 'FREE') return entry;
-      const hiddenEntry = find(hidden, number);
-      if (hiddenEntry !== undefined) return hiddenEntry;
-      if (entry !== undefined) return entry;
-    }
-    return { kind: 'FREE', next: 0, generation: 65_535 };
+    return this.#index.entry(number);
   }
-}
-
-function find(subsections: readonly Subsection[], number: number): CrossReferenceEntry | undefined {
-  const found = subsections.find(({ first, count }) => number >= first && number < first + count);
-  return found?.entry(number - found.first);
 }
 
 function lastStart(file: FileBytes): number {
@@ -116,100 +111,86 @@ function previousOf({ trailer, offset }: CrossReferenceSection): number | undefi
   return previous;
 }
 
-function readSection(file: FileBytes, offset: number, base: number, readStream: StreamReader): CrossReferenceSection {
-  const at = offset + base;
-  if (at >= file.length) throw new PdfFault('a cross-reference section should be behind the end of the file', at);
-  if (!file.parse(at, (parser) => parser.takes('xref'))) return streamSection(offset, readStream);
-  const { subsections, end } = readTable(file, at + 'xref'.length);
-  const trailer = file.parse(end, (parser) => {
-    if (!parser.takes('trailer')) throw parser.fault('a cross-reference table has no trailer');
-    const object = parser.object();
-    if (!(object instanceof PdfDictionary)) throw parser.fault('a trailer is no dictionary');
-    return object;
-  });
-  const hiddenAt = trailer.get('XRefStm');
-  if (hiddenAt !== null && (!isInteger(hiddenAt) || hiddenAt < 0)) throw new PdfFault('XRefStm of a trailer is no offset', end);
-  const hidden = hiddenAt === null ? [] : streamSection(hiddenAt, readStream).subsections;
-  return { kind: 'TABLE', offset, trailer, subsections, hidden };
-}
+/** Reads sections, of which a file may have only so many. */
+class SectionReader {
+  readonly #file: FileBytes;
+  readonly #base: number;
+  readonly #readStream: StreamReader;
+  #subsectionsLeft = subsectionsMax;
+  #streamBytesLeft = streamsMaxBytes;
 
-const entryBytes = 20;
-const subsectionHeader = /^\s*(\d{1,10}) +(\d{1,10})[ \t]*(?:\r\n|\r|\n)/;
-
-/** Reads where the entries of a table are. Returns the offset of what follows it. */
-function readTable(file: FileBytes, start: number): { readonly subsections: readonly Subsection[]; readonly end: number } {
-  const subsections: Subsection[] = [];
-  for (let at = start; ;) {
-    const text = file.at(at, 64).toString('latin1');
-    const match = subsectionHeader.exec(text);
-    if (match === null) return { subsections, end: at + (/^\s*/.exec(text)?.[0].length ?? 0) };
-    const [header, first, count] = [match[0].length, Number(match[1]), Number(match[2])];
-    if (first + count > objectNumberMax) throw new PdfFault('a cross-reference table has numbers that are too large', at);
-    if (subsections.length === subsectionsMax) throw new PdfFault('a cross-reference table has too many subsections', at);
-    const entriesAt = at + header;
-    const end = entriesAt + count * entryBytes;
-    if (end > file.length) throw new PdfFault('a cross-reference table ends too early', at);
-    const width = count === 0 ? entryBytes : widthOfEntries(file, entriesAt, count);
-    subsections.push({ first, count, entry: (index) => tableEntry(file, entriesAt + index * width) });
-    at = entriesAt + count * width;
+  constructor(file: FileBytes, base: number, readStream: StreamReader) {
+    this.#file = file;
+    this.#base = base;
+    this.#readStream = readStream;
   }
-}
 
-/** Entries have 20 bytes (7.5.4); those of some producers have 19, with one character for the end of a line. */
-function widthOfEntries(file: FileBytes, at: number, count: number): number {
-  const [, lineEnd] = /^\d{10} \d{5} [nf]([ \r\n]+)/.exec(file.at(at, entryBytes).toString('latin1')) ?? [];
-  const fits = (width: number): boolean => {
-    const last = file.at(at + (count - 1) * width, entryBytes).toString('latin1');
-    const next = file.at(at + count * width, 1)[0];
-    return /^\d{10} \d{5} [nf]/.test(last) && next !== undefined && (isRegular(next) || isSpace(next));
-  };
-  if (lineEnd !== undefined && lineEnd.length >= 2 && fits(entryBytes)) return entryBytes;
-  if (lineEnd !== undefined && lineEnd.length >= 1 && fits(entryBytes - 1)) return entryBytes - 1;
-  throw new PdfFault('an entry of a cross-reference table is malformed', at);
-}
-
-function tableEntry(file: FileBytes, at: number): CrossReferenceEntry {
-  const [, offset, generation, kind] = /^(\d{10}) (\d{5}) ([nf])/.exec(file.at(at, 18).toString('latin1')) ?? [];
-  if (kind === undefined) throw new PdfFault('an entry of a cross-reference table is malformed', at);
-  if (kind === 'f') return { kind: 'FREE', next: Number(offset), generation: Number(generation) };
-  return { kind: 'FILE', offset: Number(offset), generation: Number(generation) };
-}
-
-function streamSection(offset: number, readStream: StreamReader): CrossReferenceSection {
-  const { dictionary, content } = readStream(offset);
-  if (!isName(dictionary.get('Type'), 'XRef')) throw new PdfFault('there is no cross-reference where one should be', offset);
-  const widths = integers(dictionary.get('W'));
-  const [kindWidth = 0, secondWidth = 0, thirdWidth = 0] = widths ?? [];
-  if (widths === undefined || widths.length < 3 || widths.some((width) => width > 8))
-    throw new PdfFault('W of a cross-reference stream is malformed', offset);
-  const width = widths.reduce((sum, one) => sum + one, 0);
-  const size = dictionary.get('Size');
-  const ranges = dictionary.has('Index') ? integers(dictionary.get('Index')) : isInteger(size) ? [0, size] : undefined;
-  if (ranges === undefined || ranges.length % 2 !== 0 || width === 0) throw new PdfFault('a cross-reference stream is malformed', offset);
-  const subsections: Subsection[] = [];
-  let before = 0;
-  for (let at = 0; at < ranges.length; at += 2) {
-    const [first = 0, count = 0] = ranges.slice(at, at + 2);
-    const start = before;
-    if (first + count > objectNumberMax || (start + count) * width > content.length)
-      throw new PdfFault('a cross-reference stream has fewer entries than it says', offset);
-    const field = (index: number, skip: number, bytes: number, usual: number): number =>
-      bytes === 0 ? usual : numberAt(content, (start + index) * width + skip, bytes);
-    subsections.push({
-      ...{ first, count },
-      entry: (index) => {
-        const kind = field(index, 0, kindWidth, 1);
-        const second = field(index, kindWidth, secondWidth, 0);
-        const third = field(index, kindWidth + secondWidth, thirdWidth, 0);
-        if (kind === 1) return { kind: 'FILE', offset: second, generation: third };
-        if (kind === 2) return { kind: 'STREAM', stream: second };
-        // Kinds that are not known stand for the null object (7.5.8.3).
-        return { kind: 'FREE', next: kind === 0 ? second : 0, generation: kind === 0 ? third : 0 };
-      },
+  /** `offset`: of the section, as `startxref` counts it. */
+  section(offset: number): CrossReferenceSection {
+    const file = this.#file;
+    const at = offset + this.#base;
+    if (at >= file.length) throw new PdfFault('a cross-reference section should be behind the end of the file', at);
+    const tableAt = file.parse(at, (parser) => {
+      parser.skipSpace();
+      return parser.takes('xref') ? parser.offset : undefined;
     });
-    before += count;
+    if (tableAt === undefined) return this.#streamSection(offset);
+    const { subsections, end } = readTable(file, tableAt, this.#subsectionsLeft);
+    this.#subsectionsLeft -= subsections.length;
+    const trailer = file.parse(end, (parser) => {
+      parser.skipSpace();
+      if (!parser.takes('trailer')) throw parser.fault('a cross-reference table has no trailer');
+      const object = parser.object();
+      if (!(object instanceof PdfDictionary)) throw parser.fault('a trailer is no dictionary');
+      return object;
+    });
+    const hiddenAt = trailer.get('XRefStm');
+    if (hiddenAt !== null && (!isInteger(hiddenAt) || hiddenAt < 0)) throw new PdfFault('XRefStm of a trailer is no offset', end);
+    const hidden = hiddenAt === null ? [] : this.#streamSection(hiddenAt).subsections;
+    return { kind: 'TABLE', offset, trailer, subsections, hidden };
   }
-  return { kind: 'STREAM', offset, trailer: dictionary, subsections, hidden: [] };
+
+  #streamSection(offset: number): CrossReferenceSection {
+    const { dictionary, content } = this.#readStream(offset, this.#streamBytesLeft);
+    this.#streamBytesLeft -= content.length;
+    if (!isName(dictionary.get('Type'), 'XRef')) throw new PdfFault('there is no cross-reference where one should be', offset);
+    const widths = integers(dictionary.get('W'));
+    if (widths === undefined || widths.length < 3 || widths.some((width) => width > 8))
+      throw new PdfFault('W of a cross-reference stream is malformed', offset);
+    const width = widths.reduce((sum, one) => sum + one, 0);
+    const size = dictionary.get('Size');
+    const ranges = dictionary.has('Index') ? integers(dictionary.get('Index')) : isInteger(size) && size >= 0 ? [0, size] : undefined;
+    if (ranges === undefined || ranges.length % 2 !== 0 || width === 0) throw new PdfFault('a cross-reference stream is malformed', offset);
+    this.#subsectionsLeft -= ranges.length / 2;
+    if (this.#subsectionsLeft < 0) throw new PdfFault('the cross-reference has too many subsections', offset);
+    const subsections: Subsection[] = [];
+    let before = 0;
+    for (let at = 0; at < ranges.length; at += 2) {
+      const [first = 0, count = 0] = [ranges[at], ranges[at + 1]];
+      const start = before;
+      if (first + count > objectNumberMax || (start + count) * width > content.length)
+        throw new PdfFault('a cross-reference stream has fewer entries than it says', offset);
+      subsections.push({ first, count, entry: (index) => streamEntry(content, (start + index) * width, widths, offset) });
+      before += count;
+    }
+    return { kind: 'STREAM', offset, trailer: dictionary, subsections, hidden: [] };
+  }
+}
+
+/** Reads an entry of a cross-reference stream (7.5.8.3). `offset`: of the stream, for messages. */
+function streamEntry(
+  content: Uint8Array,
+  at: number,
+  [kindWidth = 0, secondWidth = 0, thirdWidth = 0]: readonly number[],
+  offset: number,
+): CrossReferenceEntry {
+  const kind = kindWidth === 0 ? 1 : numberAt(content, at, kindWidth);
+  const second = numberAt(content, at + kindWidth, secondWidth);
+  const third = numberAt(content, at + kindWidth + secondWidth, thirdWidth);
+  if (kind === 1) return inFile(second, third, offset);
+  if (kind === 2) return { kind: 'STREAM', stream: second };
+  // Kinds that are not known stand for the null object.
+  return { kind: 'FREE', next: kind === 0 ? second : 0, generation: kind === 0 ? third : 0 };
 }
 
 function integers(object: PdfObject): readonly number[] | undefined {

@@ -1,10 +1,14 @@
 import { bytesBetween, type ByteSource } from '../asn1/byte-source.ts';
 import { ObjectParser, WindowTooShort, type ParserWindow } from './object-parser.ts';
 import { PdfFault } from './pdf-fault.ts';
+import { WorkLimit } from './work-limit.ts';
 
 /** Windows that are kept, since objects that belong together are often near each other. */
-const windowsMax = 8;
+const windowsMax = 32;
 const windowBytes = 64 * 1024;
+/** Larger ones are not kept. */
+const keptWindowMaxBytes = 256 * 1024;
+const firstTryBytes = 4096;
 /** Size of an object without the bytes of its stream. */
 const objectMaxBytes = 32 * 1024 * 1024;
 
@@ -15,6 +19,7 @@ interface Window {
 
 /** The bytes of a file with random access, without the whole file in memory. */
 export class FileBytes {
+  readonly work = new WorkLimit();
   readonly #source: ByteSource;
   readonly #windows: Window[] = [];
 
@@ -34,19 +39,20 @@ export class FileBytes {
 
   /**
    * Parses what begins at an offset, with as large a window as that takes.
-   * @throws {PdfFault} as `read` does, and beyond 32 MiB
+   * @throws {PdfFault} as `read` does, beyond 32 MiB, and beyond the limit of work
    */
   parse<T>(offset: number, read: (parser: ObjectParser) => T, decryptString?: ParserWindow['decryptString']): T {
     if (offset >= this.length) throw new PdfFault('the file ends before what should be there', offset);
-    for (let count = 4096; ; count *= 8) {
-      const { bytes: all, offset: first } = this.#window(offset, count);
-      const bytes = all.subarray(offset - first);
-      const isLast = offset + bytes.length >= this.length;
+    for (let count = firstTryBytes; ; count = Math.min(objectMaxBytes, count * 8)) {
+      const bytes = this.at(offset, count);
+      const parser = new ObjectParser({ bytes, offset, isLast: offset + bytes.length >= this.length, decryptString });
       try {
-        return read(new ObjectParser({ bytes, offset, isLast, decryptString }));
+        return read(parser);
       } catch (error) {
         if (!(error instanceof WindowTooShort)) throw error;
-        if (count > objectMaxBytes) throw new PdfFault(`an object has more than ${objectMaxBytes} bytes`, offset);
+        if (count === objectMaxBytes) throw new PdfFault(`an object has more than ${objectMaxBytes} bytes`, offset);
+      } finally {
+        this.work.parsed(parser.at);
       }
     }
   }
@@ -57,7 +63,7 @@ export class FileBytes {
     const index = this.#windows.findIndex((one) => one.offset <= offset && one.offset + one.bytes.length >= end);
     const [known] = index < 0 ? [] : this.#windows.splice(index, 1);
     const window = known ?? { offset, bytes: this.#read(offset, Math.min(this.length, Math.max(end, offset + windowBytes))) };
-    this.#windows.push(window);
+    if (known !== undefined || end - offset <= keptWindowMaxBytes) this.#windows.push(window);
     if (this.#windows.length > windowsMax) this.#windows.shift();
     return window;
   }

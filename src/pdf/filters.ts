@@ -2,6 +2,7 @@ import { inflateSync } from 'node:zlib';
 import { hexDigit, isSpace } from './characters.ts';
 import { isArray, isInteger, PdfDictionary, PdfName, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 const filtersMax = 8;
 
@@ -12,7 +13,7 @@ interface Filter {
 
 /**
  * Returns the bytes of a stream without its filters (ISO 32000-2, 7.4), which may become `maxBytes`
- * at most. `resolved` follows references.
+ * at most. `resolved` follows references. `work` counts the bytes.
  * @throws {PdfFault} for data that a filter cannot read, and for filters of pictures
  */
 export function decoded(
@@ -20,12 +21,14 @@ export function decoded(
   dictionary: PdfDictionary,
   resolved: (object: PdfObject) => PdfObject,
   maxBytes: number,
+  work: WorkLimit,
 ): Uint8Array {
   let bytes = encoded;
   for (const { name, parameters } of filtersOf(dictionary, resolved)) {
     const decode = decoders[name];
     if (decode === undefined) throw new PdfFault(`a stream has the filter ${name}, which cannot be read here`);
     bytes = decode(bytes, parameters, maxBytes);
+    work.decoded(bytes.length);
     if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   }
   return bytes;
@@ -246,7 +249,8 @@ function integerOf(parameters: PdfDictionary, key: string, usual: number): numbe
 
 function withoutPng(bytes: Uint8Array, rowBytes: number, pixelBytes: number): Uint8Array {
   const rows = Math.ceil(bytes.length / (rowBytes + 1));
-  const output = Buffer.alloc(rows * rowBytes);
+  // The last row may be short, and a row may have more bytes than there are.
+  const output = Buffer.alloc(bytes.length);
   let written = 0;
   for (let row = 0; row < rows; row += 1) {
     const from = row * (rowBytes + 1);

@@ -21,6 +21,7 @@ export interface FormField {
 
 const depthMax = 100;
 const fieldsMax = 500_000;
+const nameMaxCharacters = 4096;
 
 interface Above {
   readonly name: string | undefined;
@@ -95,9 +96,12 @@ class FieldWalk {
 
   #below(dictionary: PdfDictionary, above: Above): Above {
     const partial = textOf(this.#file.get(dictionary, 'T'));
+    const name = partial === undefined ? above.name : above.name === undefined ? partial : `${above.name}.${partial}`;
+    if (name !== undefined && name.length > nameMaxCharacters)
+      throw new PdfFault(`the interactive form has a name of more than ${nameMaxCharacters} characters`);
     const own = (key: string, inherited: PdfObject): PdfObject => (dictionary.has(key) ? dictionary.get(key) : inherited);
     return {
-      name: partial === undefined ? above.name : above.name === undefined ? partial : `${above.name}.${partial}`,
+      name,
       type: own('FT', above.type),
       flags: own('Ff', above.flags),
       value: own('V', above.value),

@@ -1,10 +1,16 @@
 import { hexDigit, isRegular, isSpace } from './characters.ts';
+import { literalBytes, literalEnd } from './literal-string.ts';
 import { PdfDictionary, PdfName, PdfReference, PdfString, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
 
 /** Arrays and dictionaries in each other. */
 const depthMax = 100;
 const nameMaxBytes = 4096;
+const numberMaxCharacters = 64;
+
+/** Memory that values take, in bytes and roughly: the text of a small file can stand for a lot. */
+const weights = { simple: 8, name: 64, reference: 48, string: 160, array: 64, dictionary: 320, entry: 64 } as const;
+const weightMaxBytes = 64 * 1024 * 1024;
 
 /** Thrown where what is read goes on behind the window. */
 export class WindowTooShort extends Error {}
@@ -29,6 +35,7 @@ export class ObjectParser {
   readonly #window: ParserWindow;
   readonly #bytes: Buffer;
   at: number;
+  #weightBytes = 0;
 
   /** `at`: offset in the window. */
   constructor(window: ParserWindow, at = 0) {
@@ -40,6 +47,11 @@ export class ObjectParser {
   /** Offset of the next byte in the file. */
   get offset(): number {
     return this.#window.offset + this.at;
+  }
+
+  /** Memory that the values take which have been read, roughly. */
+  get weightBytes(): number {
+    return this.#weightBytes;
   }
 
   fault(message: string, at = this.at): PdfFault {
@@ -97,15 +109,22 @@ export class ObjectParser {
     const bytes = this.#bytes;
     const first = bytes[this.at];
     if (first === undefined) throw this.fault('the file ends where an object should be');
-    if (first === 0x2f) return new PdfName(this.#name());
+    if (first === 0x2f) return this.#weighed(weights.name, new PdfName(this.#name()));
     if (first === 0x28) return this.#string(this.#literalString());
     if (first === 0x3c) return this.#second === 0x3c ? this.#dictionary(depth) : this.#string(this.#hexString());
     if (first === 0x5b) return this.#array(depth);
+    this.#weighed(weights.simple, null);
     if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e) return this.#numberOrReference();
     if (this.takes('true')) return true;
     if (this.takes('false')) return false;
     if (this.takes('null')) return null;
     throw this.fault('there is no object here');
+  }
+
+  #weighed<T>(bytes: number, value: T): T {
+    this.#weightBytes += bytes;
+    if (this.#weightBytes > weightMaxBytes) throw this.fault('an object has too many values');
+    return value;
   }
 
   get #second(): number | undefined {
@@ -150,7 +169,7 @@ export class ObjectParser {
     const generation = this.takeInteger();
     if (generation === undefined || !isSpace(this.#bytes[this.at])) return undefined;
     this.skipSpace();
-    return this.takes('R') ? new PdfReference(number, generation) : undefined;
+    return this.takes('R') ? this.#weighed(weights.reference, new PdfReference(number, generation)) : undefined;
   }
 
   #number(): number {
@@ -158,15 +177,15 @@ export class ObjectParser {
     let at = start;
     while (isRegular(this.#bytes[at])) at += 1;
     this.#mustNotEnd(at);
-    const text = this.#bytes.toString('latin1', start, Math.min(at, start + 64));
-    if (!/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) throw this.fault('a number is malformed', start);
+    const text = this.#bytes.toString('latin1', start, Math.min(at, start + numberMaxCharacters + 1));
+    if (text.length > numberMaxCharacters || !/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) throw this.fault('a number is malformed', start);
     this.at = at;
     return Number(text);
   }
 
   #array(depth: number): readonly PdfObject[] {
     if (depth >= depthMax) throw this.fault(`more than ${depthMax} arrays and dictionaries inside each other`);
-    const elements: PdfObject[] = [];
+    const elements = this.#weighed<PdfObject[]>(weights.array, []);
     this.at += 1;
     for (;;) {
       this.skipSpace();
@@ -179,14 +198,14 @@ export class ObjectParser {
 
   #dictionary(depth: number): PdfDictionary {
     if (depth >= depthMax) throw this.fault(`more than ${depthMax} arrays and dictionaries inside each other`);
-    const entries = new Map<string, PdfObject>();
+    const entries = this.#weighed(weights.dictionary, new Map<string, PdfObject>());
     this.at += 2;
     for (;;) {
       this.skipSpace();
       if (this.#bytes[this.at] === 0x3e && this.#second === 0x3e) break;
       if (this.#bytes[this.at] !== 0x2f) throw this.fault('a dictionary has no name where a key should be');
       const keyAt = this.at;
-      const key = this.#name();
+      const key = this.#weighed(weights.entry, this.#name());
       const value = this.object(depth + 1);
       // Some readers take the first one, others the last one: the file would have two meanings.
       if (entries.has(key)) throw this.fault('a dictionary has a key twice', keyAt);
@@ -197,7 +216,7 @@ export class ObjectParser {
   }
 
   #string(bytes: Uint8Array): PdfString {
-    return new PdfString(bytes, this.#window.decryptString);
+    return this.#weighed(weights.string + bytes.length, new PdfString(bytes, this.#window.decryptString));
   }
 
   #hexString(): Uint8Array {
@@ -225,69 +244,13 @@ export class ObjectParser {
   }
 
   #literalString(): Uint8Array {
-    const bytes = this.#bytes;
-    const start = this.at;
-    const value: number[] = [];
-    let open = 1;
-    let at = start + 1;
-    for (; ; at += 1) {
-      const byte = bytes[at];
-      if (byte === undefined) {
-        this.#mustNotEnd(at);
-        throw this.fault('a string does not end', start);
-      }
-      if (byte === 0x5c) {
-        at = this.#escape(at + 1, value);
-        continue;
-      }
-      if (byte === 0x28) open += 1;
-      if (byte === 0x29) {
-        open -= 1;
-        if (open === 0) break;
-      }
-      // An end of line is a line feed, however it is written (7.3.4.2).
-      if (byte === 0x0d) {
-        value.push(0x0a);
-        if (bytes[at + 1] === 0x0a) at += 1;
-      } else {
-        value.push(byte);
-      }
+    const end = literalEnd(this.#bytes, this.at);
+    if (end === undefined) {
+      this.#mustNotEnd(this.#bytes.length);
+      throw this.fault('a string does not end');
     }
-    this.at = at + 1;
-    return Uint8Array.from(value);
-  }
-
-  /** Reads what follows a backslash. Returns the offset of its last byte. */
-  #escape(at: number, value: number[]): number {
-    const bytes = this.#bytes;
-    const byte = bytes[at];
-    if (byte === undefined) {
-      this.#mustNotEnd(at);
-      throw this.fault('a string does not end', at);
-    }
-    const isOctal = (digit: number | undefined): digit is number => digit !== undefined && digit >= 0x30 && digit <= 0x37;
-    if (isOctal(byte)) {
-      let code = byte - 0x30;
-      let last = at;
-      for (let digit = bytes[last + 1]; last < at + 2 && isOctal(digit); digit = bytes[last + 1]) {
-        code = code * 8 + digit - 0x30;
-        last += 1;
-      }
-      this.#mustNotEnd(last + 1);
-      value.push(code & 0xff);
-      return last;
-    }
-    if (byte === 0x0d) {
-      this.#mustNotEnd(at + 1);
-      return bytes[at + 1] === 0x0a ? at + 1 : at;
-    }
-    const escaped = escapes.get(byte);
-    if (byte !== 0x0a) value.push(escaped ?? byte);
-    return at;
+    const value = literalBytes(this.#bytes, this.at + 1, end);
+    this.at = end + 1;
+    return value;
   }
 }
-
-/** Characters behind a backslash that stand for another one (7.3.4.2, table 3). */
-const escapes = new Map(
-  Object.entries({ n: 0x0a, r: 0x0d, t: 0x09, b: 0x08, f: 0x0c }).map(([letter, byte]) => [letter.charCodeAt(0), byte] as const),
-);

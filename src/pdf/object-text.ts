@@ -46,7 +46,8 @@ function writeDictionary(dictionary: PdfDictionary, strings: ObjectCipher | unde
 function numberText(value: number): string {
   if (!Number.isFinite(value)) throw new Error('a PDF has no infinite numbers');
   const text = String(value);
-  return text.includes('e') ? value.toFixed(10).replace(/\.?0+$/, '') : text;
+  if (!text.includes('e')) return text;
+  return Number.isInteger(value) ? String(BigInt(value)) : value.toFixed(10).replace(/\.?0+$/, '');
 }
 
 function nameText(text: string): string {

@@ -64,11 +64,13 @@ class PageWalk {
     const inherited: Record<string, PdfObject> = { ...above };
     for (const key of inheritable) if (dictionary.has(key)) inherited[key] = dictionary.get(key);
     const kids = this.#file.get(dictionary, 'Kids');
+    const type = this.#file.get(dictionary, 'Type');
     // Type is required; some producers leave it out, and Kids tells.
-    if (isName(this.#file.get(dictionary, 'Type'), 'Page') || !isArray(kids)) {
+    if (isName(type, 'Page') || (kids === null && !isName(type, 'Pages'))) {
       yield this.#page(reference, dictionary, inherited);
       return;
     }
+    if (!isArray(kids)) throw new PdfFault(`node ${number} of the page tree has no kids`);
     yield* this.#kids(kids, inherited, depth, number);
   }
 

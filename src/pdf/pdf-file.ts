@@ -17,16 +17,28 @@ import {
 } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
 
-/** Limits of streams without their filters; a cross-reference has a few bytes for each object. */
-const crossReferenceMaxBytes = 256 * 1024 * 1024;
+/** Of an object stream without its filters. */
 const objectStreamMaxBytes = 64 * 1024 * 1024;
-/** Object streams that are kept without their filters, and their total size. */
+const objectsInStreamMax = 1_000_000;
+/** Size of the object streams that are kept without their filters, and of the objects. */
 const keptStreamsMaxBytes = 32 * 1024 * 1024;
-const keptObjectsMax = 20_000;
+const keptObjectsMaxBytes = 16 * 1024 * 1024;
+/** Roughly what one object takes that is kept, beside its values. */
+const keptObjectBytes = 128;
+/** Objects that need each other to be read, as an object stream needs its length. */
+const nestedReadsMax = 16;
+/** Of the dictionaries that say how a file or a stream is encrypted. */
+const flatValuesMax = 10_000;
 /** References that lead to references. */
 const hopsMax = 32;
 /** The header may have other bytes before it (ISO 32000-1, annex H.3, implementation note 13). */
 const headerMaxOffset = 1024;
+
+interface ReadObject {
+  readonly object: PdfObject;
+  /** Memory that it takes, roughly. */
+  readonly weightBytes: number;
+}
 
 interface ObjectStream {
   readonly bytes: Buffer;
@@ -48,6 +60,7 @@ export class PdfFile {
   /** Undefined for a file that is not encrypted. */
   readonly security: SecurityHandler | undefined;
   readonly #objects = new Map<number, PdfObject>();
+  #objectsBytes = 0;
   readonly #objectStreams = new Map<number, ObjectStream>();
   #objectStreamBytes = 0;
   /** Objects that are being read, so that one which needs itself is found. */
@@ -63,10 +76,11 @@ export class PdfFile {
     const { base, version } = headerOf(this.bytes);
     this.headerVersion = version;
     this.base = base;
-    this.crossReference = CrossReference.read(this.bytes, base, (offset) => this.#crossReferenceStream(offset));
+    this.crossReference = CrossReference.read(this.bytes, base, (offset, maxBytes) => this.#crossReferenceStream(offset, maxBytes));
     this.security = this.#openSecurity(password);
     // What was read until here was not decrypted.
     this.#objects.clear();
+    this.#objectStreams.clear();
     if (!(this.catalogReference instanceof PdfReference)) throw new PdfFault('the trailer names no catalog');
   }
 
@@ -96,14 +110,21 @@ export class PdfFile {
   /** Returns an indirect object; `null` if it does not exist. */
   object(reference: PdfReference): PdfObject {
     const { number, generation } = reference;
+    // The entry of object 0 begins the list of free ones (7.5.4).
+    if (number === 0) return null;
     const known = this.#objects.get(number);
     if (known !== undefined) return this.#generationOf(number) === generation ? known : null;
     if (this.#generationOf(number) !== generation) return null;
     if (this.#reading.has(number)) throw new PdfFault(`object ${number} cannot be read without itself`);
+    if (this.#reading.size === nestedReadsMax) throw new PdfFault(`object ${number} cannot be read without too many others`);
     this.#reading.add(number);
     try {
-      const object = this.#read(reference);
-      if (this.#objects.size >= keptObjectsMax) this.#objects.clear();
+      const { object, weightBytes } = this.#read(reference);
+      this.#objectsBytes += weightBytes + keptObjectBytes;
+      if (this.#objectsBytes > keptObjectsMaxBytes) {
+        this.#objects.clear();
+        this.#objectsBytes = weightBytes + keptObjectBytes;
+      }
       this.#objects.set(number, object);
       return object;
     } finally {
@@ -136,10 +157,11 @@ export class PdfFile {
    */
   content(stream: PdfStream, maxBytes: number): Uint8Array {
     const { dictionary, encoded } = stream;
-    if (encoded instanceof Uint8Array) return decoded(encoded, dictionary, (object) => this.resolved(object), maxBytes);
+    const resolved = (object: PdfObject): PdfObject => this.resolved(object);
+    if (encoded instanceof Uint8Array) return decoded(encoded, dictionary, resolved, maxBytes, this.bytes.work);
     const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
-    const cipher = this.security?.stream(encoded.reference, this.#flat(dictionary));
-    return decoded(cipher?.decrypt(bytes) ?? bytes, dictionary, (object) => this.resolved(object), maxBytes);
+    const cipher = this.security?.stream(encoded.reference, this.#encryptionOf(dictionary));
+    return decoded(cipher?.decrypt(bytes) ?? bytes, dictionary, resolved, maxBytes, this.bytes.work);
   }
 
   /** Returns the entry's generation, -1 for an object that does not exist. */
@@ -148,15 +170,15 @@ export class PdfFile {
     return entry.kind === 'FILE' ? entry.generation : entry.kind === 'STREAM' ? 0 : -1;
   }
 
-  #read(reference: PdfReference): PdfObject {
+  #read(reference: PdfReference): ReadObject {
     const entry = this.crossReference.entry(reference.number);
-    if (entry.kind === 'FREE') return null;
+    if (entry.kind === 'FREE') return { object: null, weightBytes: 0 };
     if (entry.kind === 'STREAM') return this.#inObjectStream(reference.number, entry.stream);
     return this.#readAt(entry.offset, reference);
   }
 
   /** Reads an indirect object (7.3.10), which must have the number that the cross-reference says. */
-  #readAt(offset: number, reference: PdfReference): PdfObject {
+  #readAt(offset: number, reference: PdfReference): ReadObject {
     const { number, generation } = reference;
     const at = offset + this.base;
     const cipher = this.security?.strings(reference);
@@ -165,19 +187,21 @@ export class PdfFile {
       at,
       (parser) => {
         if (!headOf(parser, number, generation)) throw new PdfFault(`object ${number} is not where the cross-reference says`, at);
-        return bodyOf(parser, reference);
+        return { object: bodyOf(parser, reference), weightBytes: parser.weightBytes };
       },
       decrypt,
     );
   }
 
-  #inObjectStream(number: number, streamNumber: number): PdfObject {
+  #inObjectStream(number: number, streamNumber: number): ReadObject {
     const { bytes, places } = this.#objectStream(streamNumber);
     const at = places.get(number);
     if (at === undefined) throw new PdfFault(`object ${number} is not in the object stream ${streamNumber}, where it should be`);
-    const object = new ObjectParser({ bytes, offset: 0, isLast: true }, at).object();
+    const parser = new ObjectParser({ bytes, offset: 0, isLast: true }, at);
+    const object = parser.object();
+    this.bytes.work.parsed(parser.at - at);
     if (object instanceof PdfReference) throw new PdfFault(`object ${number} of an object stream is a reference`);
-    return object;
+    return { object, weightBytes: parser.weightBytes };
   }
 
   #objectStream(number: number): ObjectStream {
@@ -194,7 +218,7 @@ export class PdfFile {
       this.#objectStreamBytes = 0;
     }
     this.#objectStreams.set(number, made);
-    this.#objectStreamBytes += made.bytes.length;
+    this.#objectStreamBytes += made.bytes.length + made.places.size * keptObjectBytes;
     return made;
   }
 
@@ -206,14 +230,17 @@ export class PdfFile {
     // No filter makes its data more than some thousandths larger than the content.
     if (length > maxBytes * 2 + 1024) throw new PdfFault(`the stream ${reference.number} has more than ${maxBytes * 2} bytes`, offset);
     const end = this.bytes.at(offset + length, 32).toString('latin1');
-    if (!/^\s*endstream(?![^\s%])/.test(end))
+    if (!/^[\0\t\n\f\r ]*endstream(?![^\0\t\n\f\r %])/.test(end))
       throw new PdfFault(`the stream ${reference.number} does not end where its length says`, offset + length);
     return this.bytes.at(offset, length);
   }
 
   /** Follows the references of a dictionary's values, and of those in their arrays. */
   #flat(dictionary: PdfDictionary): PdfDictionary {
+    let values = 0;
     const flat = (object: PdfObject, depth: number): PdfObject => {
+      values += 1;
+      if (values > flatValuesMax) throw new PdfFault('what says how the file is encrypted has too many values');
       const found = this.resolved(object);
       if (depth === 0) return found;
       if (isArray(found)) return found.map((one) => flat(one, depth - 1));
@@ -221,6 +248,11 @@ export class PdfFile {
       return found;
     };
     return new PdfDictionary(dictionary.entries().map(([key, value]) => [key, flat(value, 3)]));
+  }
+
+  /** Returns the entries of a stream's dictionary that say how it is encrypted. */
+  #encryptionOf(dictionary: PdfDictionary): PdfDictionary {
+    return this.#flat(new PdfDictionary(['Type', 'Filter', 'DecodeParms'].map((key) => [key, dictionary.get(key)])));
   }
 
   #openSecurity(password: string | undefined): SecurityHandler | undefined {
@@ -235,9 +267,10 @@ export class PdfFile {
     return this.security?.strings(reference);
   }
 
-  #crossReferenceStream(offset: number): { readonly dictionary: PdfDictionary; readonly content: Uint8Array } {
+  #crossReferenceStream(offset: number, maxBytes: number): { readonly dictionary: PdfDictionary; readonly content: Uint8Array } {
     const at = offset + this.base;
     const stream = this.bytes.parse(at, (parser) => {
+      parser.skipSpace();
       const number = parser.takeInteger();
       parser.skipSpace();
       const generation = parser.takeInteger();
@@ -251,13 +284,13 @@ export class PdfFile {
     // Without a cross-reference, no reference leads anywhere (7.5.8.2).
     if (encoded instanceof Uint8Array || dictionary.get('Length') instanceof PdfReference)
       throw new PdfFault('a cross-reference stream has no length of its own', at);
-    const bytes = this.#streamBytes(dictionary, encoded, crossReferenceMaxBytes);
+    const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
     const direct = (object: PdfObject): PdfObject => {
       if (object instanceof PdfReference)
         throw new PdfFault('the dictionary of a cross-reference stream has references for its filter', at);
       return object;
     };
-    return { dictionary, content: decoded(bytes, dictionary, direct, crossReferenceMaxBytes) };
+    return { dictionary, content: decoded(bytes, dictionary, direct, maxBytes, this.bytes.work) };
   }
 }
 
@@ -291,7 +324,7 @@ function objectStreamOf(content: Uint8Array, value: (key: string) => PdfObject):
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const first = value('First');
   const count = value('N');
-  if (!isInteger(first) || !isInteger(count) || first < 0 || count < 0 || first > bytes.length || count > bytes.length)
+  if (!isInteger(first) || !isInteger(count) || first < 0 || count < 0 || first > bytes.length || count > objectsInStreamMax)
     throw new PdfFault('an object stream is malformed');
   const parser = new ObjectParser({ bytes: bytes.subarray(0, first), offset: 0, isLast: true });
   const places = new Map<number, number>();

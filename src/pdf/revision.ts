@@ -115,10 +115,12 @@ export class Revision {
     const id = this.file.resolved(trailer.get('ID'));
     const [first] = isArray(id) ? id : [];
     const changed = new PdfString(digest.subarray(0, 16));
+    // The key of an encrypted file depends on the first one, also where there is none (7.6.4.3.2).
+    const permanent = this.file.security === undefined ? changed : new PdfString(new Uint8Array());
     return new PdfDictionary(kept).with({
       Size: this.#next,
       Prev: sections[0]?.offset,
-      ID: [first instanceof PdfString ? new PdfString(first.raw) : changed, changed],
+      ID: [first instanceof PdfString ? new PdfString(first.raw) : permanent, changed],
     });
   }
 

@@ -12,7 +12,7 @@ export function textOf(object: PdfObject): string | undefined {
   // It is not allowed, but read everywhere.
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes.subarray(2, bytes.length & ~1));
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return bytes.toString('utf8', 3);
-  return Array.from(bytes, documentCharacter).join('');
+  return bytes.toString('latin1').replaceAll(/[\x18-\x1f\x80-\xa0]/g, documentCharacter);
 }
 
 /** Returns a text string: in ASCII where that suffices, else in UTF-16. */
@@ -27,8 +27,7 @@ function utf16(bytes: Buffer): string {
   return parts.length % 2 === 1 ? parts.filter((_, index) => index % 2 === 0).join('') : parts.join('');
 }
 
-function documentCharacter(byte: number): string {
-  if (byte >= 0x18 && byte < 0x20) return lowCharacters[byte - 0x18] ?? '';
-  if (byte >= 0x80 && byte <= 0xa0) return highCharacters[byte - 0x80] ?? '';
-  return String.fromCharCode(byte);
+function documentCharacter(character: string): string {
+  const byte = character.charCodeAt(0);
+  return (byte < 0x80 ? lowCharacters[byte - 0x18] : highCharacters[byte - 0x80]) ?? '';
 }

@@ -47,8 +47,8 @@ export class SecurityHandler {
     if (!(filter instanceof PdfName)) throw new PdfFault('the encryption of the file names no security handler');
     if (filter.text !== 'Standard')
       throw new PdfLocked(`the file is encrypted by the security handler ${filter.text}; only passwords are supported`);
-    const methods = methodsOf(encrypt);
     const entries = entriesOf(encrypt, id);
+    const methods = methodsOf(encrypt);
     const found = fileKey(entries, password ?? '');
     if (found === undefined)
       throw new PdfLocked(password === undefined ? 'the file is encrypted and needs a password' : 'the password does not open the file');
@@ -124,14 +124,16 @@ interface MethodsOfFile {
   readonly named: ReadonlyMap<string, Method>;
 }
 
+/** Revisions of the handler by V, which names the algorithm (7.6.2, table 20). */
+const revisionsOf: Readonly<Record<number, readonly number[]>> = { 1: [2, 3], 2: [2, 3], 4: [4], 5: [5, 6] };
+
 function methodsOf(encrypt: PdfDictionary): MethodsOfFile {
   const version = encrypt.get('V');
   if (version === 1 || version === 2) return { strings: 'RC4', streams: 'RC4', named: new Map() };
-  if (version !== 4 && version !== 5) throw new PdfLocked('the file is encrypted by an algorithm that is not supported');
   const filters = encrypt.get('CF');
   const named = new Map<string, Method>([['Identity', 'NONE']]);
   if (filters instanceof PdfDictionary)
-    for (const [name, filter] of filters.entries()) if (name !== 'Identity') named.set(name, methodOf(filter));
+    for (const [name, filter] of filters.entries()) if (name !== 'Identity') named.set(name, methodOf(filter, version === 5));
   const used = (key: string): Method => {
     const name = encrypt.get(key);
     const method = name === null ? 'NONE' : name instanceof PdfName ? named.get(name.text) : undefined;
@@ -141,18 +143,23 @@ function methodsOf(encrypt: PdfDictionary): MethodsOfFile {
   return { strings: used('StrF'), streams: used('StmF'), named };
 }
 
-function methodOf(filter: PdfObject): Method {
-  const method = filter instanceof PdfDictionary ? filter.get('CFM') : null;
-  const name = method instanceof PdfName ? method.text : 'None';
-  const known = ({ None: 'NONE', V2: 'RC4', AESV2: 'AES_128', AESV3: 'AES_256' } as const)[name];
-  if (known === undefined) throw new PdfLocked('the file is encrypted by an algorithm that is not supported');
-  return known;
+function methodOf(filter: PdfObject, isVersion5: boolean): Method {
+  const named = filter instanceof PdfDictionary ? filter.get('CFM') : null;
+  const name = named instanceof PdfName ? named.text : 'None';
+  const known: Readonly<Record<string, Method>> = isVersion5
+    ? { None: 'NONE', AESV3: 'AES_256' }
+    : { None: 'NONE', V2: 'RC4', AESV2: 'AES_128' };
+  const method = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (method === undefined) throw new PdfLocked('the file is encrypted by an algorithm that is not supported');
+  return method;
 }
 
 function entriesOf(encrypt: PdfDictionary, id: PdfObject): StandardEntries {
   const revision = encrypt.get('R');
   const permissions = encrypt.get('P');
-  if (!isInteger(revision) || revision < 2 || revision > 6) throw new PdfLocked('the file is encrypted in a way that is not supported');
+  const version = encrypt.get('V');
+  if (!isInteger(revision) || !isInteger(version) || revisionsOf[version]?.includes(revision) !== true)
+    throw new PdfLocked('the file is encrypted by an algorithm that is not supported');
   if (!isInteger(permissions)) throw new PdfFault('the encryption of the file has no permissions');
   const least = revision >= 5 ? 48 : 32;
   const [firstId = null] = isArray(id) ? id : [];
