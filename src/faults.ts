@@ -20,6 +20,8 @@ export const faults = {
   COMMIT_UNKNOWN: { text: 'the state store cannot tell whether a commit was done', result: 'INTERNAL' },
   /** The thread of a task was ended: a document can be crafted so that reading it takes hours. */
   TASK_TIMEOUT: { text: 'the work took longer than allowed', result: 'UNSUPPORTED' },
+  /** Work on the event loop would hold it too long: it belongs into a thread. */
+  NOT_QUICK: { text: 'the work takes too long for the event loop', result: 'INTERNAL' },
   /** A file has changed since it was opened or signed. */
   CONTENT_CHANGED: { text: 'the file has changed since it was opened', result: 'DOCUMENT_INVALID' },
 } as const satisfies Record<string, { readonly text: string; readonly result: ResultName }>;

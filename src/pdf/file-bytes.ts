@@ -1,7 +1,7 @@
 import { bytesBetween, type ByteSource } from '../asn1/byte-source.ts';
 import { ObjectParser, WindowTooShort, type ParserWindow } from './object-parser.ts';
 import { PdfFault } from './pdf-fault.ts';
-import { WorkLimit } from './work-limit.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /** Windows that are kept, since objects that belong together are often near each other. */
 const windowsMax = 32;
@@ -19,12 +19,13 @@ interface Window {
 
 /** The bytes of a file with random access, without the whole file in memory. */
 export class FileBytes {
-  readonly work = new WorkLimit();
+  readonly work: WorkLimit;
   readonly #source: ByteSource;
   readonly #windows: Window[] = [];
 
-  constructor(source: ByteSource) {
+  constructor(source: ByteSource, work: WorkLimit) {
     this.#source = source;
+    this.work = work;
   }
 
   get length(): number {

@@ -27,11 +27,22 @@ export function decoded(
   for (const { name, parameters } of filtersOf(dictionary, resolved)) {
     const decode = decoders[name];
     if (decode === undefined) throw new PdfFault(`a stream has the filter ${name}, which cannot be read here`);
-    bytes = decode(bytes, parameters, maxBytes);
-    work.decoded(bytes.length);
+    bytes = limited(decode, bytes, parameters, maxBytes, work);
     if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   }
   return bytes;
+}
+
+function limited(decode: Decoder, bytes: Uint8Array, parameters: PdfDictionary, maxBytes: number, work: WorkLimit): Uint8Array {
+  const allowed = Math.max(0, Math.min(maxBytes, work.decodableBytes));
+  try {
+    const made = decode(bytes, parameters, allowed);
+    work.decoded(made.length);
+    return made;
+  } catch (error) {
+    if (allowed < maxBytes) work.long();
+    throw error;
+  }
 }
 
 function filtersOf(dictionary: PdfDictionary, resolved: (object: PdfObject) => PdfObject): readonly Filter[] {

@@ -16,6 +16,7 @@ import {
   type StreamPlace,
 } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
+import { WorkLimit } from './work-limit.ts';
 
 /** Of an object stream without its filters. */
 const objectStreamMaxBytes = 64 * 1024 * 1024;
@@ -68,11 +69,13 @@ export class PdfFile {
 
   /**
    * Opens a file. Without a password, the empty one is tried for a file that is encrypted.
+   * `mustBeQuick`: work that takes more than some milliseconds is not done.
    * @throws {PdfFault} for a file that is not sound
    * @throws {PdfLocked} if it cannot be decrypted
+   * @throws {NotQuick}, as all other methods do
    */
-  constructor(source: ByteSource, password?: string) {
-    this.bytes = new FileBytes(source);
+  constructor(source: ByteSource, password?: string, { mustBeQuick } = { mustBeQuick: false }) {
+    this.bytes = new FileBytes(source, new WorkLimit({ mustBeQuick }));
     const { base, version } = headerOf(this.bytes);
     this.headerVersion = version;
     this.base = base;
@@ -259,6 +262,8 @@ export class PdfFile {
     const encrypt = this.resolved(this.trailer.get('Encrypt'));
     if (encrypt === null) return undefined;
     if (!(encrypt instanceof PdfDictionary)) throw new PdfFault('the encryption of the file is no dictionary');
+    // Passwords are made slow to try.
+    this.bytes.work.long();
     return SecurityHandler.open(this.#flat(encrypt), this.resolved(this.trailer.get('ID')), password);
   }
 

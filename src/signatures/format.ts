@@ -18,6 +18,8 @@ export interface SignerChain {
 /** The current time, passed as an argument so that the same input gives the same bytes. */
 export interface Moment {
   readonly now: Date;
+  /** On the event loop: what takes more than some milliseconds is not done. */
+  readonly mustBeQuick?: boolean;
 }
 
 /** A document that a signature covers. */
@@ -85,6 +87,7 @@ export interface SignatureFormat<Parameters, State> {
    * Prepares the signatures of a request's documents, in the order of the documents.
    * `chain` is undefined if the format binds no certificate and none was given.
    * @throws {Refusal} if a document or a parameter does not suit the format
+   * @throws {Fault} NOT_QUICK
    */
   prepare(
     documents: readonly InputDocument[],

@@ -108,11 +108,21 @@ export async function prepareSignatures(
   const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
   const workload = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
+  const isForThread = isLong(contents, workload) || (documents.length > 1 && documents.length * textLength(parameters) > textOnLoopMax);
   const prepared =
-    isLong(contents, workload) || (documents.length > 1 && documents.length * textLength(parameters) > textOnLoopMax)
-      ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
-      : prepareTask(task);
+    (isForThread ? undefined : preparedQuickly(task)) ??
+    (await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload));
   return { format, algorithm, level, chain, isText, prepared };
+}
+
+/** Prepares signatures on the event loop, unless that takes long. */
+function preparedQuickly(task: PrepareTask): readonly Prepared<unknown>[] | undefined {
+  try {
+    return prepareTask({ ...task, moment: { ...task.moment, mustBeQuick: true } });
+  } catch (error) {
+    if (isFault(error, 'NOT_QUICK')) return undefined;
+    throw error;
+  }
 }
 
 /** Characters of parameters and states, once for each document, beyond which the event loop is held too long. */

@@ -36,6 +36,20 @@ const invisible = /^\p{Default_Ignorable_Code_Point}$/u;
  * written from right to left (UAX 9), and joins and kerns letters as the typefaces say.
  */
 export function shapedLine(text: string, typefaces: readonly Typeface[]): ShapedLine {
+  const lines = known.get(typefaces) ?? new Map<string, ShapedLine>();
+  known.set(typefaces, lines);
+  const line = lines.get(text) ?? newLine(text, typefaces);
+  if (lines.size >= knownMax) lines.clear();
+  if (text.length <= knownMaxCharacters) lines.set(text, line);
+  return line;
+}
+
+/** Names and labels come again and again. */
+const known = new WeakMap<readonly Typeface[], Map<string, ShapedLine>>();
+const knownMax = 500;
+const knownMaxCharacters = 64;
+
+function newLine(text: string, typefaces: readonly Typeface[]): ShapedLine {
   const runs = visualOrder(logicalRuns(oneLine(text), typefaces)).map(glyphRun);
   return { runs, width: runs.reduce((total, { glyphs }) => total + glyphs.reduce((sum, { advance }) => sum + advance, 0), 0) };
 }

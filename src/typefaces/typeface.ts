@@ -25,8 +25,13 @@ const read = new Map<string, Typeface>();
  * of the family; the last ones have the letters that it lacks.
  */
 export function typefaces(family: Family, weight: Weight): readonly Typeface[] {
-  return [typeface(familyFile(family, weight)), ...fallbacks(weight)];
+  const key = `${family} ${weight.isBold} ${weight.isItalic}`;
+  const made = lists.get(key) ?? [typeface(familyFile(family, weight)), ...fallbacks(weight)];
+  lists.set(key, made);
+  return made;
 }
+
+const lists = new Map<string, readonly Typeface[]>();
 
 /** Returns the typefaces that have symbols and the scripts that few others have. */
 export function fallbacks({ isBold, isItalic }: Weight): readonly Typeface[] {

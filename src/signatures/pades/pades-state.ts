@@ -40,4 +40,6 @@ export interface PadesState {
   readonly fieldName: string;
   readonly isBasic: boolean;
   readonly password: string | null;
+  /** Reading the document takes only some milliseconds. */
+  readonly isQuick: boolean;
 }

@@ -16,22 +16,31 @@ import { verifyPades } from './verify-pades.ts';
 import { reasonOf } from './signature-dictionary.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 
-/** PDFs are written by strangers, and may be compressed a thousandfold. */
-const workload: Workload = { threadBeyondBytes: 0, lane: 'parsing' };
+/** Size up to which a PDF is read on the event loop. */
+const quickMaxBytes = 256 * 1024;
+/** Texts up to this length are drawn in some milliseconds. */
+const quickTextCharacters = 200;
+const inThread: Workload = { threadBeyondBytes: 0, lane: 'parsing' };
+const usually: Workload = { threadBeyondBytes: quickMaxBytes, lane: 'parsing' };
+
+/** A picture may be compressed a thousandfold. */
+function isQuicklyDrawn({ visible, pageImage }: PadesParameters): boolean {
+  return pageImage === undefined && visible?.image === undefined && (visible?.freeText ?? '').length <= quickTextCharacters;
+}
 
 /** PAdES (EN 319 142-1), as a revision that is appended to the document. */
 export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
-  workload: () => workload,
-  completion: () => workload,
+  workload: (parameters) => (isQuicklyDrawn(parameters) ? usually : inThread),
+  completion: ({ isQuick }) => (isQuick ? usually : inThread),
 
-  prepare(documents, parameters, chain, { now }) {
+  prepare(documents, parameters, chain, { now, mustBeQuick = false }) {
     if (chain === undefined) throw new Error('a PAdES signature binds the certificate of its signer');
     const { algorithm, properties, level } = parameters;
     const { hash } = algorithm;
     return oneForEach(documents, (document, index) => {
       const at = `/inputDocuments/${index}`;
       const content = contentOf(document);
-      const file = openPdf(contentSource([content]), document.password, at);
+      const file = openPdf(contentSource([content]), document.password, at, { mustBeQuick });
       const attributes = (contentDigest: Uint8Array): Uint8Array[] =>
         signedAttributes({
           ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },
@@ -58,6 +67,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
             fieldName,
             isBasic: parameters.isBasic,
             password: document.password ?? null,
+            isQuick: file.bytes.work.isQuick,
           },
         },
       };

@@ -45,13 +45,27 @@ const months: Readonly<Record<Language, readonly string[]>> = {
   fr: ['janv.', 'févr.', 'mars', 'avril', 'mai', 'juin', 'juil.', 'août', 'sept.', 'oct.', 'nov.', 'déc.'],
 };
 
-/** Returns a date in a time zone of the IANA database, with its offset from UTC: `24 Nov 2026, 15:04:05 +01:00`. */
-export function dateWords(date: Date, language: Language, timeZone: string): string {
-  const format = new Intl.DateTimeFormat('en-GB', {
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Making a format takes longer than using it. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const made = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone, year: 'numeric', month: 'numeric', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
     ...{ hourCycle: 'h23', timeZoneName: 'longOffset' },
   });
-  const parts = new Map(format.formatToParts(date).map(({ type, value }) => [type, value]));
+  formats.set(timeZone, made);
+  return made;
+}
+
+/** Returns a date in a time zone of the IANA database, with its offset from UTC: `24 Nov 2026, 15:04:05 +01:00`. */
+export function dateWords(date: Date, language: Language, timeZone: string): string {
+  const parts = new Map(
+    formatOf(timeZone)
+      .formatToParts(date)
+      .map(({ type, value }) => [type, value]),
+  );
   const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
   const month = months[language][Number(of('month')) - 1] ?? '';
   const offset = of('timeZoneName').replace('GMT', '');
