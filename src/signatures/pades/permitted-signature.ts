@@ -1,6 +1,7 @@
 import type { PdfFile } from '../../pdf/pdf-file.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { PadesParameters } from './pades-state.ts';
+import { unmetDemand } from './seed-values.ts';
 import {
   docMdpLevel,
   isDocumentTimeStamp,
@@ -41,6 +42,8 @@ export function permitted(file: PdfFile, parameters: PadesParameters, at: string
   checkSecurity(file, { isNewField: field === undefined, changesPages: parameters.pageImage !== undefined }, at);
   if (field !== undefined) {
     const lock = fields.flatMap(({ signature }) => (signature === undefined ? [] : lockedBy(file, signature)));
+    const demand = unmetDemand(file, field.dictionary, parameters);
+    if (demand !== undefined) throw notPermitted(at, `the field ${field.name} demands ${demand}`);
     if (lock.some((one) => locks(one, field.name))) throw notPermitted(at, `the field ${field.name} is locked by an earlier signature`);
   }
   return { field, ...lockingOf(file, field, parameters, isSigned) };

@@ -28,7 +28,7 @@ export function signatureDictionary(parts: SignatureDictionaryParts): PdfDiction
   return PdfDictionary.of({
     Type: new PdfName('Sig'),
     Filter: new PdfName('Adobe.PPKLite'),
-    SubFilter: new PdfName(isBasic ? 'adbe.pkcs7.detached' : 'ETSI.CAdES.detached'),
+    SubFilter: new PdfName(subFilterOf({ isBasic })),
     ByteRange: room.byteRange,
     Contents: room.contents,
     M: textString(dateText(signingTime instanceof Date ? signingTime : now)),
@@ -36,6 +36,11 @@ export function signatureDictionary(parts: SignatureDictionaryParts): PdfDiction
     Location: location === undefined ? undefined : textString(location),
     Reference: references.length === 0 ? undefined : references,
   });
+}
+
+/** Returns the name of the encoding of a signature (table 257; EN 319 142-1 §6.3). */
+export function subFilterOf({ isBasic }: { readonly isBasic: boolean }): string {
+  return isBasic ? 'adbe.pkcs7.detached' : 'ETSI.CAdES.detached';
 }
 
 function reference(method: string, parameters: Readonly<Record<string, PdfObject>>, data: PdfReference | undefined): PdfDictionary {
