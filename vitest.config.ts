@@ -23,7 +23,8 @@ export const repeatedTests = [
  */
 export const lightTests = globSync(
   [
-    'test/{asn1,audit,certificates,conformance,messages,outgoing,revocation,sealed-parts,signatures,threads,timestamp,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
+    'test/{asn1,audit,certificates,conformance,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
+    'test/{timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
     'test/keys/{attempts-at-once,digest-binding,key-cache,key-rules,reserved}.test.ts',
