@@ -112,9 +112,9 @@ function requestServices(lasting: LastingServices, { levels, ...configured }: Om
       return caller !== undefined && Object.hasOwn(config.tenants, caller.tenant) ? caller : undefined;
     },
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
-    context: (caller, details, deliveries) => ({
+    context: (caller, details, run) => ({
       ...configured,
-      ...{ caller, keys, token, sessions, threads, transfers, stagedNames, deliveries },
+      ...{ caller, keys, token, sessions, threads, transfers, stagedNames, ...run },
       revocations: published.revocations,
       audit: details,
       deliver: otpDelivery(configured, caller),

@@ -45,6 +45,11 @@ export interface Context {
   readonly stagedNames: StagedNames;
   /** Evidence delivered outside the answer, published once the request is settled and recorded. */
   readonly deliveries: Deliveries;
+  /**
+   * Words for the message of a success, which else is `success`: what the caller must know although
+   * the request was carried out. An operation adds them before the commit that settles it.
+   */
+  readonly notices: string[];
   /** Details for the audit record of this request, besides its outcome. */
   readonly audit: AuditDetails;
 }

@@ -1,7 +1,7 @@
 import { DerError } from '../asn1/reader.ts';
 import { FetchFailed } from '../outgoing/outgoing-http.ts';
 import { httpUrl, isHttpUrl } from '../outgoing/url-rules.ts';
-import { undetermined, type CertificateStatus } from './status.ts';
+import { undetermined, type CertificateStatus, type Undetermined } from './status.ts';
 
 /** Source of one kind of data: the URLs that the certificate names, or the given ones. */
 export type DataSource = { readonly kind: 'CERTIFICATE' } | { readonly kind: 'CLIENT' | 'SERVER'; readonly urls: readonly URL[] };
@@ -9,6 +9,16 @@ export type DataSource = { readonly kind: 'CERTIFICATE' } | { readonly kind: 'CL
 export interface JudgedData {
   readonly status: CertificateStatus;
   readonly data?: Uint8Array | undefined;
+}
+
+/** Thrown for data that was fetched, but does not determine the status, so it is not cached. */
+export class NotDetermined extends Error {
+  readonly status: Undetermined;
+
+  constructor(status: Undetermined) {
+    super(status.why);
+    this.status = status;
+  }
 }
 
 /** Request for one kind of data. */
@@ -25,27 +35,36 @@ interface Asked {
 const namedMax = 8;
 
 /**
- * Returns the result of the first URL that decides, else the last failure. Messages contain only
- * the host of a URL, since the rest may be confidential.
+ * Returns the result of the first URL that decides, else the last authentic answer that leaves the
+ * status open, else the last failure. Messages contain only the host of a URL, since the rest may
+ * be confidential.
  */
 export async function firstGood({ source, named, what, signal }: Asked, ask: (url: URL) => Promise<JudgedData>): Promise<JudgedData> {
   const urls = source.kind === 'CERTIFICATE' ? urlsOf(named).slice(0, namedMax) : source.urls;
-  let last: JudgedData = { status: undetermined(`no ${what} is known for the certificate`) };
+  let last = undetermined(`no ${what} is known for the certificate`);
+  const fails = (status: Undetermined): void => {
+    if (status.isAnswered === true || last.isAnswered !== true) last = status;
+  };
   const isTimedOut = (): boolean => signal?.aborted === true;
+  const timedOut = undetermined('the request timed out');
   for (const url of urls) {
-    if (isTimedOut()) return { status: undetermined('the request timed out') };
-    const failure = (why: string): JudgedData => ({ status: undetermined(`${what} at ${url.host} (${source.kind}): ${why}`) });
+    if (isTimedOut()) {
+      fails(timedOut);
+      break;
+    }
+    const atHost = (status: Undetermined): Undetermined => ({ ...status, why: `${what} at ${url.host} (${source.kind}): ${status.why}` });
     try {
       const judged = await ask(url);
       if (judged.status.kind !== 'undetermined') return judged;
-      last = failure(judged.status.why);
+      fails(atHost(judged.status));
     } catch (error) {
-      if (isTimedOut()) return { status: undetermined('the request timed out') };
-      if (!(error instanceof FetchFailed || error instanceof DerError)) throw error;
-      last = failure(error.message);
+      if (isTimedOut()) fails(timedOut);
+      else if (error instanceof NotDetermined) fails(atHost(error.status));
+      else if (error instanceof FetchFailed || error instanceof DerError) fails(atHost(undetermined(error.message)));
+      else throw error;
     }
   }
-  return last;
+  return { status: last };
 }
 
 /** Returns the HTTP URLs; other schemes, such as ldap, are ignored. */

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
-import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
+import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus, ocspStatus, undetermined, type CertificateStatus } from './status.ts';
 import { readCrl, type Crl } from './crl.ts';
-import { firstGood, type DataSource, type JudgedData } from './data-sources.ts';
+import { firstGood, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -104,10 +104,12 @@ export class RevocationSources {
       choice === 'CRL' ? undefined : this.#byOcsp(question),
       choice === 'OCSP' ? undefined : this.#byCrl(question),
     ]);
-    const given = [ocsp, crl].filter((one) => one !== undefined);
+    const given = [ocsp, crl].filter((one) => one !== undefined).map(({ status }) => status);
+    const open = given.filter((status) => status.kind === 'undetermined');
     return {
-      status: given.find(({ status }) => status.kind === 'revoked')?.status ??
-        given.find(({ status }) => status.kind === 'undetermined')?.status ?? { kind: 'good' },
+      status: given.find(({ kind }) => kind === 'revoked') ??
+        open.find(({ isAnswered }) => isAnswered === true) ??
+        open[0] ?? { kind: 'good' },
       crls: crl?.data === undefined ? [] : [crl.data],
       ocspAnswers: ocsp?.data === undefined ? [] : [ocsp.data],
     };
@@ -128,7 +130,7 @@ export class RevocationSources {
         const { body: bytes } = await this.#http.fetch(order);
         const value = readOcspAnswer(bytes);
         const status = judge(value, nonce);
-        if (status.kind === 'undetermined') throw new FetchFailed(status.why);
+        if (status.kind === 'undetermined') throw new NotDetermined(status);
         return { value, bytes: bytes.length, until: ocspEnd(value, at) };
       };
       const key = `${this.#keyOf(wanted.ocsp, url, [issuer])} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
@@ -165,8 +167,8 @@ export class RevocationSources {
         const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending });
         const value = readCrl(derOf(body));
         // The connection is not trusted: a list that the issuer did not sign is not cached.
-        const fault = crlFault(value, { issuers, at });
-        if (fault !== undefined) throw new FetchFailed(fault);
+        const status = judge(value);
+        if (status.kind === 'undetermined' && crlFault(value, { issuers, at }) !== undefined) throw new NotDetermined(status);
         return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
       };
       const key = `${this.#keyOf(wanted.crl, url, issuers)} ${published?.thisUpdate.getTime() ?? ''}`;

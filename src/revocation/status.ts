@@ -3,6 +3,7 @@ import { nameKey, type GeneralName } from '../x509/path/general-names.ts';
 import { keyUsageBits, type PathCertificate } from '../x509/path/path-certificate.ts';
 import type { Crl } from './crl.ts';
 import { oids } from '../asn1/object-identifiers.ts';
+import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { checkPath } from '../x509/path/check-path.ts';
 import { PathFault } from '../x509/path/path-fault.ts';
 import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocsp-answer.ts';
@@ -13,10 +14,25 @@ import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocs
 export type CertificateStatus =
   | { readonly kind: 'good' }
   | { readonly kind: 'revoked'; readonly revokedAt: Date; readonly reason: number | undefined }
-  | { readonly kind: 'undetermined'; readonly why: string };
+  | Undetermined;
 
-export function undetermined(why: string): CertificateStatus {
+export interface Undetermined {
+  readonly kind: 'undetermined';
+  readonly why: string;
+  /**
+   * True if authentic data about the certificate leaves its status open: a responder that does not
+   * know it, or data that is not fresh. Absent if there is no such data.
+   */
+  readonly isAnswered?: true;
+}
+
+export function undetermined(why: string): Undetermined {
   return { kind: 'undetermined', why };
+}
+
+/** Returns the status of a certificate about which authentic data leaves it open. */
+function leftOpen(why: string): Undetermined {
+  return { kind: 'undetermined', why, isAnswered: true };
 }
 
 /** Tolerance for clocks of CRL issuers and OCSP responders that are ahead. */
@@ -34,42 +50,58 @@ export interface CrlQuestion {
 
 /**
  * Returns the status of a certificate according to a complete, direct CRL (RFC 5280 §6.3.3, without
- * deltas and indirect CRLs). A CRL is fresh until nextUpdate; one without nextUpdate is not used.
+ * deltas and indirect CRLs). A CRL is fresh until nextUpdate; one that is not fresh, or has no
+ * nextUpdate, shows only that a certificate was revoked for good.
  */
 export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
   const { certificate } = question;
   if (crl.issuer.key !== certificate.issuerName.key) return undetermined('the CRL is from another issuer');
   const fault = crlFault(crl, question);
-  if (fault !== undefined) return undetermined(fault);
+  if (fault !== undefined && !fault.isStale) return undetermined(fault.why);
   if (!(certificate.isCa ? crl.scope.authorityCertificates : crl.scope.userCertificates))
     return undetermined('the CRL does not cover this certificate');
   if (!isOfPoint(crl.scope.distributionPoint, certificate.distributionPoints))
     return undetermined('the CRL is for another distribution point');
   try {
     const entry = crl.find(certificate.serialNumber);
-    return entry === undefined ? { kind: 'good' } : { kind: 'revoked', ...entry };
+    if (entry !== undefined && (fault === undefined || isFinal(entry.reason))) return { kind: 'revoked', ...entry };
+    return fault === undefined ? { kind: 'good' } : leftOpen(fault.why);
   } catch (error) {
     if (error instanceof DerError) return undetermined(`the CRL cannot be read: ${error.message}`);
     throw error;
   }
 }
 
+/** Returns false for a hold, which can be lifted (RFC 5280 §5.3.1). */
+function isFinal(reason: number | undefined): boolean {
+  return reason !== reasonCode('CERTIFICATE_HOLD');
+}
+
+/** Why a CRL cannot be used. */
+export interface CrlFault {
+  readonly why: string;
+  /** True if nothing is wrong with it but its time. */
+  readonly isStale: boolean;
+}
+
 /**
  * Returns why a CRL cannot be used for any certificate of these issuers: not theirs, not signed by
  * them, not fresh, or not supported.
  */
-export function crlFault(crl: Crl, { issuers, at }: Omit<CrlQuestion, 'certificate'>): string | undefined {
+export function crlFault(crl: Crl, { issuers, at }: Omit<CrlQuestion, 'certificate'>): CrlFault | undefined {
+  const fault = (why: string): CrlFault => ({ why, isStale: false });
   const signers = issuers.filter((issuer) => issuer.subjectName.key === crl.issuer.key);
-  if (signers.length === 0) return 'the CRL is from another issuer';
-  if (crl.limit !== undefined) return `the CRL cannot be used: ${crl.limit}`;
-  if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return 'the CRL is dated in the future';
-  if (crl.nextUpdate === undefined || crl.nextUpdate < at) return 'the CRL is too old';
+  if (signers.length === 0) return fault('the CRL is from another issuer');
+  if (crl.limit !== undefined) return fault(`the CRL cannot be used: ${crl.limit}`);
   try {
-    return signers.some((signer) => maySign(signer) && crl.isSignedBy(signer)) ? undefined : 'the CRL is not signed by the issuer';
+    if (!signers.some((signer) => maySign(signer) && crl.isSignedBy(signer))) return fault('the CRL is not signed by the issuer');
   } catch (error) {
-    if (error instanceof DerError) return `the CRL cannot be read: ${error.message}`;
+    if (error instanceof DerError) return fault(`the CRL cannot be read: ${error.message}`);
     throw error;
   }
+  if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return { why: 'the CRL is dated in the future', isStale: true };
+  if (crl.nextUpdate === undefined || crl.nextUpdate < at) return { why: 'the CRL is too old', isStale: true };
+  return undefined;
 }
 
 function maySign({ keyUsage }: PathCertificate): boolean {
@@ -127,12 +159,15 @@ export function ocspStatus(answer: OcspAnswer, question: OcspQuestion): Certific
     throw error;
   }
   const [thisUpdate, producedAt] = [single.thisUpdate.getTime(), answer.producedAt.getTime()];
-  if (Math.max(thisUpdate, producedAt) > at.getTime() + toleranceMs) return undetermined('the OCSP response is dated in the future');
+  const { status } = single;
   if (producedAt + toleranceMs < thisUpdate) return undetermined('the OCSP response has a thisUpdate later than producedAt');
   const end = single.nextUpdate?.getTime() ?? thisUpdate + freshWithoutEndMs;
-  if (end + toleranceMs < at.getTime()) return undetermined('the OCSP response is too old');
-  const { status } = single;
-  if (status.kind === 'unknown') return undetermined('the OCSP responder does not know the certificate');
+  const isEarly = Math.max(thisUpdate, producedAt) > at.getTime() + toleranceMs;
+  if (isEarly || end + toleranceMs < at.getTime()) {
+    if (status.kind === 'revoked' && isFinal(status.reason)) return status;
+    return leftOpen(isEarly ? 'the OCSP response is dated in the future' : 'the OCSP response is too old');
+  }
+  if (status.kind === 'unknown') return leftOpen('the OCSP responder does not know the certificate');
   return status.kind === 'revoked' ? status : { kind: 'good' };
 }
 

@@ -124,6 +124,7 @@ export interface LevelOfTask extends LevelReadTask {
     /** DER. */
     readonly timeStampAnchors: readonly Uint8Array[];
     readonly allowSha1: boolean;
+    readonly signerMayBeRevoked: boolean;
     readonly now: Date;
   };
 }

@@ -29,7 +29,7 @@ import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
 import type { Additions } from './levels/long-term-data.ts';
 import { CertificateRevoked, LevelBroken, type ArchiveImprint } from './levels/level-writer.ts';
-import { completeAtLevel, type LevelReader } from './levels/raise-level.ts';
+import { completeAtLevel, type LevelReader, type RaisedEvidence } from './levels/raise-level.ts';
 
 /** Everything determined by a request and its signer, before any document is read. */
 export interface SigningPlan {
@@ -67,6 +67,8 @@ export interface SignatureEvidence {
   /** Index of the document that the evidence is named after. */
   readonly document: number;
   readonly evidence: Evidence;
+  /** What the caller must know of the signature, such as a level below the requested one. */
+  readonly notice?: string | undefined;
 }
 
 /** Returns the plan for a signer. @throws {Refusal} FIELDS_INCONSISTENT */
@@ -170,8 +172,8 @@ export async function completeSignatures(
     const valuesTakeLong = chain !== undefined && takesLong(chain.publicKey, task.signatures.length);
     return valuesTakeLong ? inThread(threads, 'completeTask', task, usualWorkload) : completeTask(task);
   };
-  let evidence: readonly Evidence[];
-  if (level === undefined) evidence = await complete({ format, signatures, signing });
+  let made: readonly Pick<SignatureEvidence, 'evidence' | 'notice'>[];
+  if (level === undefined) made = (await complete({ format, signatures, signing })).map((evidence) => ({ evidence }));
   else {
     if (signing === undefined) throw new Error(`the format ${format} has no levels without a signer`);
     const raising = {
@@ -180,13 +182,30 @@ export async function completeSignatures(
       complete: async (additions: readonly Additions[]) =>
         complete({ format, signing, signatures: signatures.map((one, index) => ({ ...one, additions: additions[index] })) }),
     };
-    evidence = await completeAtLevel(raising, levels.order(level, signing.chain));
+    const raisedOnes = await completeAtLevel(raising, levels.order(level, signing.chain));
+    made = raisedOnes.map(({ evidence, ...reached }) => ({ evidence, notice: noticeOf(reached) }));
   }
   return prepared.map(({ id, covers }, index) => {
-    const one = evidence[index];
+    const one = made[index];
     if (one === undefined) throw new RangeError('a signature has no evidence');
-    return { id, document: covers[0]?.index ?? 0, evidence: one };
+    return { id, document: covers[0]?.index ?? 0, ...one };
   });
+}
+
+/**
+ * Returns the notices of a request's signatures. Of several signatures, each notice names those that
+ * it is about.
+ */
+export function evidenceNotices(evidence: readonly SignatureEvidence[]): string[] {
+  const ids = new Map<string, string[]>();
+  for (const { id, notice } of evidence) if (notice !== undefined) ids.set(notice, [...(ids.get(notice) ?? []), JSON.stringify(id)]);
+  return Array.from(ids, ([notice, of]) =>
+    evidence.length === 1 ? notice : `${of.length === 1 ? 'document' : 'documents'} ${of.join(', ')}: ${notice}`,
+  );
+}
+
+function noticeOf({ level, remarks }: Pick<RaisedEvidence, 'level' | 'remarks'>): string | undefined {
+  return remarks.length === 0 ? undefined : `signed at level ${level}: ${remarks.join('; ')}`;
 }
 
 function valueOf({ id }: Prepared<unknown>, values: ReadonlyMap<string, Uint8Array>): Uint8Array {

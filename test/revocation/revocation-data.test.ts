@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
-import type { CertificateFiles } from '../support/scratch-authority.ts';
+import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-revocation-'));
@@ -16,6 +16,8 @@ const issuer = read(authority);
 
 let server: Server;
 let base: string;
+/** Who answers at `/ocsp`. */
+let responder = authority;
 let asked: string[] = [];
 let fault: string | undefined;
 beforeAll(async () => {
@@ -24,7 +26,7 @@ beforeAll(async () => {
     if (request.url === fault) response.writeHead(500).end();
     else if (request.url === '/crl') response.end(authority.revocationList());
     else if (request.url === '/der') response.end(Buffer.from(authority.revocationList().replaceAll(/-----[^\n]*/g, ''), 'base64'));
-    else if (request.url === '/ocsp') void buffer(request).then((body) => response.end(authority.ocspAnswer(body)));
+    else if (request.url === '/ocsp') void buffer(request).then((body) => response.end(responder.ocspAnswer(body)));
     else response.end('nonsense');
   });
   await new Promise<void>((resolve) => {
@@ -113,6 +115,22 @@ describe('revocation data', () => {
     const both = await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }));
     expect(both).toMatchObject({ status: { kind: 'undetermined', why: expect.stringContaining('status 500') as unknown } });
     fault = undefined;
+    expect(await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }))).toMatchObject({
+      status: { kind: 'good' },
+    });
+  });
+
+  test('tells an answer that leaves the status open from no answer, whichever source comes last', async () => {
+    const stranger = new ScratchAuthority(directory, 'Authority', { existing: authority });
+    const wanted = { choice: 'OCSP', ocsp: from('/ocsp', '/nonsense') } as const;
+    // Another record of the same authority knows none of its certificates.
+    responder = stranger;
+    const open = { kind: 'undetermined', why: expect.stringContaining('does not know the certificate') as unknown, isAnswered: true };
+    expect((await sources().of(question(good, wanted))).status).toEqual(open);
+    expect((await sources().of(question(good, { ...wanted, choice: 'BOTH', crl: from('/nonsense') }))).status).toEqual(open);
+    const none = (await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense') }))).status;
+    expect(none).toEqual({ kind: 'undetermined', why: expect.any(String) as unknown });
+    responder = authority;
     expect(await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }))).toMatchObject({
       status: { kind: 'good' },
     });

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
 import type { PathCertificate } from '../../src/x509/path/path-certificate.ts';
-import { crlFault, crlStatus, type CrlQuestion, ocspStatus, type OcspQuestion, toleranceMs } from '../../src/revocation/status.ts';
+import {
+  crlFault,
+  crlStatus,
+  ocspStatus,
+  toleranceMs,
+  type CertificateStatus,
+  type CrlQuestion,
+  type OcspQuestion,
+} from '../../src/revocation/status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer, type SingleAnswer } from '../../src/revocation/ocsp-answer.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
@@ -46,6 +54,22 @@ describe('what a CRL says', () => {
     expect(status({}, { at: end })).toBe('good');
     expect(status({}, { at: shifted(end, 1) })).toBe('the CRL is too old');
     expect(status({ nextUpdate: undefined })).toBe('the CRL is too old');
+  });
+
+  it('that is not fresh leaves the status open, unless the certificate was revoked for good', () => {
+    const late = { at: shifted(end, 1) };
+    const found = (changes: Partial<Crl>, over: Partial<CrlQuestion> = {}): CertificateStatus =>
+      crlStatus({ ...crl, ...changes }, { certificate: revoked, issuers: [issuer], ...late, ...over });
+    const entry = { revokedAt: at, reason: 1 };
+    expect(found({})).toMatchObject({ kind: 'revoked' });
+    expect(found({ find: () => entry })).toEqual({ kind: 'revoked', ...entry });
+    // A hold can be lifted.
+    expect(found({ find: () => ({ ...entry, reason: 6 }) })).toEqual({ kind: 'undetermined', why: 'the CRL is too old', isAnswered: true });
+    expect(found({}, { certificate: good })).toEqual({ kind: 'undetermined', why: 'the CRL is too old', isAnswered: true });
+    // Only what the issuer has signed is an answer, and only about what it covers.
+    expect(found({ isSignedBy: () => false })).toEqual({ kind: 'undetermined', why: 'the CRL is not signed by the issuer' });
+    const scope = { userCertificates: false, authorityCertificates: true, distributionPoint: undefined };
+    expect(found({ scope })).toEqual({ kind: 'undetermined', why: 'the CRL does not cover this certificate' });
   });
 
   it("counts by the issuer's name, signed by a key of the issuer that may sign CRLs", () => {
@@ -112,6 +136,29 @@ describe('what an OCSP answer says', () => {
     expect(status()).toBe('good');
     expect(status({}, { status: { kind: 'revoked', revokedAt: at, reason: 1 } })).toBe('revoked');
     expect(status({}, { status: { kind: 'unknown' } })).toBe('the OCSP responder does not know the certificate');
+  });
+
+  it('leaves the status open where it is not fresh, unless the certificate was revoked for good', () => {
+    const found = (one: Partial<SingleAnswer>, changes: Partial<OcspAnswer> = {}): CertificateStatus =>
+      ocspStatus({ ...whole, answers: [{ ...single, ...one }], ...changes }, { certificate: good, issuer, at: late, nonce });
+    const late = shifted(at, 24 * 3_600_000 + 2 * toleranceMs);
+    const open = { kind: 'undetermined', why: 'the OCSP response is too old', isAnswered: true };
+    expect(found({})).toEqual(open);
+    expect(found({ status: { kind: 'unknown' } })).toEqual(open);
+    expect(found({ status: { kind: 'revoked', revokedAt: at, reason: 1 } })).toEqual({ kind: 'revoked', revokedAt: at, reason: 1 });
+    expect(found({ status: { kind: 'revoked', revokedAt: at, reason: undefined } })).toMatchObject({ kind: 'revoked' });
+    expect(found({ status: { kind: 'revoked', revokedAt: at, reason: 6 } })).toEqual(open);
+    expect(found({ status: { kind: 'unknown' } }, { isSignedBy: () => false })).toEqual({
+      kind: 'undetermined',
+      why: 'the OCSP response is not signed by its responder',
+    });
+    expect(
+      ocspStatus({ ...whole, answers: [{ ...single, status: { kind: 'unknown' } }] }, { certificate: good, issuer, at, nonce }),
+    ).toEqual({
+      kind: 'undetermined',
+      why: 'the OCSP responder does not know the certificate',
+      isAnswered: true,
+    });
   });
 
   it('counts with the nonce that was sent, or without any', () => {

@@ -14,7 +14,7 @@ import { Refusal } from '../../src/result-codes.ts';
 import { RevocationSources, type OwnAuthority } from '../../src/revocation/revocation-data.ts';
 import type { AskedLevel } from '../../src/signatures/levels/asked-level.ts';
 import type { LevelOrder } from '../../src/signatures/levels/level-order.ts';
-import { completeSignatures, prepareSignatures } from '../../src/signatures/signatures.ts';
+import { completeSignatures, evidenceNotices, prepareSignatures, type SignatureEvidence } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TimeStampAuthority } from '../../src/timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../../src/timestamp/time-stamp-client.ts';
@@ -110,12 +110,22 @@ async function made(
   files = person,
   { content = Buffer.from('content'), coSigning = 'NEVER' }: { content?: Buffer; coSigning?: 'NEVER' | 'CHECKED' } = {},
 ): Promise<Buffer> {
+  return joined((await madeEvidence(order, detached, files, { content, coSigning })).evidence.content);
+}
+
+async function madeEvidence(
+  order: LevelOrder,
+  detached: boolean,
+  files = person,
+  { content = Buffer.from('content'), coSigning = 'NEVER' }: { content?: Buffer; coSigning?: 'NEVER' | 'CHECKED' } = {},
+): Promise<SignatureEvidence> {
   const signer = signerOf(files);
   const plan = { ...planOf(signer, { detached, coSigning }), level: asked };
   const signatures = await prepareSignatures(plan, [documentOf(content)], threads);
   const values = new Map(signatures.prepared.map((one) => [one.id, valueOf(signer, one)]));
   const [one] = await completeSignatures(signatures, values, { threads, levels: { order: () => order } });
-  return joined(one?.evidence.content ?? []);
+  if (one === undefined) throw new Error('a document has its signature');
+  return one;
 }
 
 const code = async (work: Promise<unknown>): Promise<unknown> =>
@@ -202,4 +212,76 @@ describe('a CAdES signature', () => {
     const nobody = { ...orderOf('LT'), sources: new RevocationSources(http) };
     expect(await code(made(nobody, true))).toBe('REVOCATION_UNAVAILABLE');
   });
+
+  describe('with tolerance', () => {
+    const revoked = issuing.issue('Tolerated', { extendedKeyUsage: '' });
+    issuing.revoke(revoked);
+    const tolerating = (level: LevelOrder['level'], tolerance: LevelOrder['tolerance'], over: Partial<LevelOrder> = {}): LevelOrder => ({
+      ...orderOf(level),
+      tolerance,
+      ...over,
+    });
+    /** Nobody tells the status of any certificate. */
+    const nobody = new RevocationSources(http);
+
+    test.each([
+      ['LT', 'signed at level T: '],
+      ['LTA', 'signed at level T: '],
+    ] as const)('of missing data is made at level T where %s was asked for, and says so', async (level, words) => {
+      const one = await madeEvidence(tolerating(level, { ofSigner: 'VALID', cancelOnError: false }, { sources: nobody }), true);
+      expect(one.notice).toContain(words);
+      for (const name of ['signer certificate', 'authority above the signer certificate', 'certificate of the time-stamp authority'])
+        expect(one.notice).toContain(`revocation data of the ${name} is unavailable (no OCSP responder is known for the certificate)`);
+      const bytes = joined(one.evidence.content);
+      expect(opensslVerifies(bytes, [signerOf(person)], Buffer.from('content'))).toContain('successful');
+      expect(bytes.includes(Buffer.from(der.oid('0.4.0.1733.2.4')))).toBe(false);
+    });
+
+    test.each(['LT', 'LTA'] as const)('of a revoked signer is made at level %s, and says so', async (level) => {
+      for (const cancelOnError of [true, false]) {
+        const one = await madeEvidence(tolerating(level, { ofSigner: 'REVOKED', cancelOnError }), true, revoked);
+        expect(one.notice).toMatch(new RegExp(`^signed at level ${level}: the signer certificate was revoked at 2`));
+        const strict = tolerating(level, { ofSigner: 'UNDETERMINED', cancelOnError });
+        expect(await code(made(strict, true, revoked))).toBe('CERTIFICATE_STATUS_REFUSED');
+      }
+    });
+
+    test('of a revoked signer is no tolerance of a revoked authority', async () => {
+      const stampedBy = root.issue('Revoked stamper', { extendedKeyUsage: 'critical,timeStamping' });
+      root.revoke(stampedBy);
+      const trust = { anchors: [read(root)] };
+      const order = { authorities: [authorityOf(stampedBy, [root])], nonce: true, trust };
+      const stamp: LevelOrder['stamp'] = async (imprint) => client.stamp(imprint, order);
+      const tolerance = { ofSigner: 'REVOKED', cancelOnError: false } as const;
+      await expect(made(tolerating('LT', tolerance, { stamp }), true)).rejects.toMatchObject({
+        code: 'CERTIFICATE_STATUS_REFUSED',
+        message: expect.stringMatching(/^certificate of the time-stamp authority: revoked at/) as unknown,
+      });
+    });
+
+    test.each(['LT', 'LTA'] as const)('of missing data reaches level %s where the file has the data already', async (level) => {
+      const content = await made(orderOf('LT'), false);
+      const order = tolerating(level, { ofSigner: 'VALID', cancelOnError: false }, { sources: nobody });
+      const one = await madeEvidence(order, false, person, { content, coSigning: 'CHECKED' });
+      expect(one.notice).toContain(`signed at level ${level}: revocation data of the signer certificate is unavailable`);
+      const strict = tolerating(level, { ofSigner: 'VALID', cancelOnError: true }, { sources: nobody });
+      expect(await code(made(strict, false, person, { content, coSigning: 'CHECKED' }))).toBe('REVOCATION_UNAVAILABLE');
+    });
+
+    test('of nothing has no words', async () => {
+      expect((await madeEvidence(tolerating('LTA', { ofSigner: 'REVOKED', cancelOnError: false }), true)).notice).toBeUndefined();
+      expect((await madeEvidence(orderOf('LT'), true)).notice).toBeUndefined();
+    });
+  });
+});
+
+test('the notices of several signatures name their documents, and those of one do not', () => {
+  const evidence = { content: [], mimeType: 'application/pdf', ending: '.pdf' };
+  const of = (id: string, notice?: string): SignatureEvidence => ({ id, document: 0, evidence, notice });
+  expect(evidenceNotices([of('a')])).toEqual([]);
+  expect(evidenceNotices([of('a', 'words')])).toEqual(['words']);
+  expect(evidenceNotices([of('a', 'words'), of('b'), of('c"', 'others'), of('d', 'words')])).toEqual([
+    'documents "a", "d": words',
+    'document "c\\"": others',
+  ]);
 });

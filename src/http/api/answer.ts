@@ -20,6 +20,11 @@ export function resultObject(spelling: ResultSpelling, { major, minor, message }
 
 export const success: ResultValues = { major: 0, minor: 0, message: 'success' };
 
+/** Returns the result of a success with words for its message. */
+export function successWith(notices: readonly string[]): ResultValues {
+  return notices.length === 0 ? success : { ...success, message: notices.join('; ') };
+}
+
 /**
  * Returns an error as a caller sees it. An internal error shows only an incident number; the log
  * has the rest.

@@ -10,7 +10,7 @@ import { JsonError, TooManyValues } from '../json/json-scanner.ts';
 import { parseStrictJson } from '../json/strict-json.ts';
 import { Problem } from '../problem.ts';
 import { sendPieces } from '../send.ts';
-import { resultObject, success } from './answer.ts';
+import { resultObject } from './answer.ts';
 import { isFault } from '../../faults.ts';
 import { endingOf } from './ending-of.ts';
 import { stillAdmitted, whileAdmitted, type AdmittedRequest, type RequestWork } from './pipeline.ts';
@@ -57,6 +57,7 @@ export class OperationWork implements RequestWork {
     const repeated = {
       ...{ operation: this.#operation, caller, body, bodyBytes: bytes.length, echo: this.#echo, audited, log },
       publication: () => runs.publication,
+      success: () => runs.success,
       renamed: async (publication: string) => publications.renamed(publication),
     };
     return repeatable(services.keptAnswers, idempotencyKey, repeated, async () =>
@@ -87,9 +88,9 @@ export class OperationWork implements RequestWork {
   async #run(body: Readonly<Record<string, unknown>>, audited: AuditedRequest, runs: RequestRuns): Promise<Ending> {
     const { services, caller } = this.#admitted;
     const answer = await whileAdmitted(this.#admitted, audited, async () =>
-      runs.run(async (deliveries) => this.#operation.handle(body, services.context(caller, audited, deliveries))),
+      runs.run(async (run) => this.#operation.handle(body, services.context(caller, audited, run))),
     );
-    return { result: success, answer, echo: this.#echo };
+    return { result: runs.success, answer, echo: this.#echo };
   }
 
   #failed(error: unknown): Ending | Problem {

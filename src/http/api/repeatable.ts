@@ -4,7 +4,7 @@ import { NotPublishedYet, withPaths, type RenamedPaths } from '../../documents/p
 import { KeptAnswersFull } from '../../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../../idempotency/kept-answers.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { resultOf, success, type ResultValues } from './answer.ts';
+import { resultOf, type ResultValues } from './answer.ts';
 import { Problem } from '../problem.ts';
 import type { Ending, Reached } from './recorded.ts';
 
@@ -36,6 +36,8 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly log: Logger;
   /** Identifies evidence delivered outside the answer, in the journal of publications. */
   readonly publication: () => string | undefined;
+  /** Result of its success. */
+  readonly success: () => ResultValues;
   /**
    * Waits until it is published. Returns the paths that differ from those planned.
    * @throws {NotPublishedYet}
@@ -63,7 +65,7 @@ interface Told {
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,
   idempotencyKey: string,
-  { operation, caller, body, bodyBytes, echo, audited, log, publication, renamed }: Repeated,
+  { operation, caller, body, bodyBytes, echo, audited, log, publication, success, renamed }: Repeated,
   ends: () => Promise<Ending | Problem>,
 ): Promise<Ending | Problem> {
   const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body, bodyBytes };
@@ -80,7 +82,7 @@ export async function repeatable(
       settled: (outcome) =>
         told(
           'answer' in outcome
-            ? { result: success, answer: outcome.answer, echo }
+            ? { result: success(), answer: outcome.answer, echo }
             : { result: resultOf(outcome.refusal, operation.path, log), answer: outcome.refusal.answer, echo },
         ),
     });

@@ -1,11 +1,12 @@
 import { Deliveries } from '../../documents/deliveries.ts';
 import { withPaths, type Publications } from '../../documents/publications.ts';
+import type { Context } from '../../operations/operation.ts';
 import { settlingWith } from '../../state/settlement.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { successWith, type ResultValues } from './answer.ts';
 import type { Ending } from './recorded.ts';
 
-interface Run {
-  readonly deliveries: Deliveries;
+interface Run extends Pick<Context, 'deliveries' | 'notices'> {
   isDone: boolean;
 }
 
@@ -24,12 +25,17 @@ export class RequestRuns {
     this.#request = request;
   }
 
-  async run(work: (deliveries: Deliveries) => Promise<object>): Promise<object> {
-    const run: Run = { deliveries: new Deliveries(this.#publications, this.#request), isDone: false };
+  async run(work: (run: Pick<Context, 'deliveries' | 'notices'>) => Promise<object>): Promise<object> {
+    const run: Run = { deliveries: new Deliveries(this.#publications, this.#request), notices: [], isDone: false };
     this.#runs.push(run);
-    const answer = await settlingWith(run.deliveries, async () => work(run.deliveries));
+    const answer = await settlingWith(run.deliveries, async () => work(run));
     run.isDone = true;
     return answer;
+  }
+
+  /** Result of the last run, if it succeeds. */
+  get success(): ResultValues {
+    return successWith(this.#runs.at(-1)?.notices ?? []);
   }
 
   /** Names what the last run delivers, where it delivers something outside of its answer. */

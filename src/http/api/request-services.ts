@@ -4,7 +4,6 @@ import type { AuditDetails } from '../../audit/audited-request.ts';
 import type { Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
 import type { LimitsConfig } from '../../config/limits-config.ts';
-import type { Deliveries } from '../../documents/deliveries.ts';
 import type { Publications } from '../../documents/publications.ts';
 import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../../idempotency/kept-answers.ts';
@@ -42,5 +41,5 @@ export interface RequestServices {
    */
   readonly admit: (caller: Caller, role: Role, cut: () => void) => Admission;
   /** Returns what an operation may use for a request of this caller. */
-  readonly context: (caller: Caller, audit: AuditDetails, deliveries: Deliveries) => Context;
+  readonly context: (caller: Caller, audit: AuditDetails, run: Pick<Context, 'deliveries' | 'notices'>) => Context;
 }

@@ -144,7 +144,11 @@ function resultSchema(spelling: ResultSpelling): Schema {
     properties: {
       [major]: { type: 'integer', enum: [0, 1, 2], description: '0 success; 1 the request is wrong; 2 it could not be carried out' },
       [minor]: { type: 'integer', enum: [0, ...minors], description: '0 with success; else which failure it is' },
-      [message]: { type: 'string', description: 'of a wrong field: its JSON Pointer first' },
+      [message]: {
+        type: 'string',
+        description:
+          '`success`, or what the caller must know of it, such as a level that was not reached; of a wrong field: its JSON Pointer first',
+      },
     },
     required: [major, minor, message],
     additionalProperties: false,

@@ -4,7 +4,7 @@ import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
-import { auditedDigests, completeSignatures, type SignatureEvidence } from '../../signatures/signatures.ts';
+import { auditedDigests, completeSignatures, evidenceNotices, type SignatureEvidence } from '../../signatures/signatures.ts';
 import { checkIds, SignatureValues, valueMapping, type ValueMapping } from './signature-values.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { OpenSession } from '../../signatures/sessions/open-session.ts';
@@ -46,6 +46,7 @@ export const remoteSign = operation({
       checkIds(prepared, mapping);
       const output = await openOutput(optionalInputs, context);
       const evidence = await completeSession(session, mapping, context);
+      context.notices.push(...evidenceNotices(evidence));
       const answer = evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       await sessions.close(session, answer);
       return answer;

@@ -17,6 +17,7 @@ import {
   auditedDigests,
   completeSignatures,
   documentsAsPrepared,
+  evidenceNotices,
   prepareSignatures,
   signerPlan,
   type SignerPlan,
@@ -79,6 +80,7 @@ export const sign = operation({
         await opened.checkUnchanged();
         const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
         const evidence = await completeSignatures(signatures, byId, context);
+        context.notices.push(...evidenceNotices(evidence));
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
       return await withTokensAbility(plan, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));

@@ -33,6 +33,8 @@ export interface LevelQuestion {
   readonly timeStampAnchors?: readonly PathCertificate[];
   /** Whether time-stamps may use SHA-1. */
   readonly allowSha1?: boolean | undefined;
+  /** Whether the signer certificate may be revoked. */
+  readonly signerMayBeRevoked?: boolean | undefined;
   readonly now: Date;
 }
 
@@ -41,10 +43,11 @@ export interface LevelQuestion {
  * @throws {LevelBroken} if a part of it is not valid
  */
 export function cadesLevel(question: LevelQuestion): Level {
-  const { signerInfo, certificates, revocationData, signer, anchors, timeStampAnchors = anchors, allowSha1, now } = question;
+  const { signerInfo, certificates, revocationData, signer, anchors, timeStampAnchors = anchors } = question;
+  const { allowSha1, signerMayBeRevoked, now } = question;
   const { signature } = readSignerInfo(signerInfo);
   return reachedLevel({
-    ...{ signer, anchors, timeStampAnchors, allowSha1, now },
+    ...{ signer, anchors, timeStampAnchors, allowSha1, signerMayBeRevoked, now },
     signatureTimeStamps: unsignedValues(signerInfo, 'signatureTimeStamp').map((token) => ({
       token,
       imprint: (hash) => createHash(hash).update(signature).digest(),

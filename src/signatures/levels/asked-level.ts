@@ -16,6 +16,15 @@ const StatusData = z.strictObject({ choice: z.enum(['OCSP', 'CRL', 'BOTH']).opti
  */
 export type StatusData = z.output<typeof StatusData>;
 
+const Tolerance = z.strictObject({
+  /** Worst status of the signer certificate with which a signature is made. */
+  ofSigner: z.enum(['VALID', 'UNDETERMINED', 'REVOKED']),
+  /** Whether a signature is refused, and not made at a lower level, if revocation data is unavailable. */
+  cancelOnError: z.boolean(),
+});
+/** What is tolerated of revocation data (formats.md, `PXP7Parameters.revocationData`). */
+export type Tolerance = z.output<typeof Tolerance>;
+
 /**
  * A level above baseline B as requested (contract §5, Levels). It is plain JSON, which sessions
  * store.
@@ -34,5 +43,7 @@ export const AskedLevel = z.strictObject({
   }),
   ofSigner: StatusData,
   ofAuthorities: StatusData,
+  /** Absent: the status must be good. */
+  tolerance: Tolerance.optional(),
 });
 export type AskedLevel = z.output<typeof AskedLevel>;

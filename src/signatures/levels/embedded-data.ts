@@ -36,11 +36,16 @@ export class EmbeddedData {
   }
 
   /**
-   * Checks whether every certificate below the anchor is shown to be good.
-   * @throws {LevelBroken} if one is revoked
+   * Checks whether the status of every certificate below the anchor is shown.
+   * @throws {CertificateRevoked} if one is revoked that is not `mayBeRevoked`
    */
-  isGood({ anchor, path }: ValidPath, at: Date): boolean {
-    return path.every((certificate, index) => this.#statusOf(certificate, path[index - 1] ?? anchor, at) === 'good');
+  isShown({ anchor, path }: ValidPath, at: Date, { mayBeRevoked }: { readonly mayBeRevoked?: PathCertificate | undefined } = {}): boolean {
+    return path.every((certificate, index) => {
+      const status = this.#statusOf(certificate, path[index - 1] ?? anchor, at);
+      if (status === 'revoked' && certificate !== mayBeRevoked)
+        throw new CertificateRevoked('a certificate is revoked according to the revocation data in the signature');
+      return status !== 'undetermined';
+    });
   }
 
   #statusOf(certificate: PathCertificate, issuer: PathCertificate, at: Date): CertificateStatus['kind'] {
@@ -48,8 +53,7 @@ export class EmbeddedData {
       ...this.#crls.flatMap((crl) => ifReadable(() => crlStatus(crl, { certificate, issuers: [issuer], at }).kind)),
       ...this.#answers.flatMap((answer) => ifReadable(() => ocspStatus(answer, { certificate, issuer, at }).kind)),
     ];
-    if (kinds.includes('revoked'))
-      throw new CertificateRevoked('a certificate is revoked according to the revocation data in the signature');
+    if (kinds.includes('revoked')) return 'revoked';
     return kinds.includes('good') ? 'good' : 'undetermined';
   }
 }

@@ -10,6 +10,8 @@ interface SignerSources {
   readonly ofAuthorities: WantedData;
   /** Returns the service's own revocation data for an issuer's certificates. */
   readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
+  /** Members of the request that name the sources, for messages. */
+  readonly fields: { readonly ofSigner: string; readonly ofAuthorities: string };
 }
 
 /**
@@ -18,7 +20,7 @@ interface SignerSources {
  * request would not help.
  * @throws {Refusal} REVOCATION_UNAVAILABLE
  */
-export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority }: SignerSources): void {
+export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority, fields }: SignerSources): void {
   for (const [index, certificate] of certificates.entries()) {
     if (isSelfSigned(certificate)) continue;
     const isSigner = index === 0;
@@ -28,7 +30,7 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
     const own = ownAuthority(issuer);
     const { choice, ocsp, crl } = isSigner ? ofSigner : ofAuthorities;
     const wanted = choice ?? (own?.ocspAnswer !== undefined || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
-    const field = isSigner ? 'signerRevocationDataSource' : 'authoritiesRevocationDataSource';
+    const field = isSigner ? fields.ofSigner : fields.ofAuthorities;
     const crlUrls = certificate.distributionPoints.flatMap((point) => (point.kind === 'uri' ? [point.text] : []));
     if (wanted !== 'CRL' && !isNamed(ocsp, certificate.ocspUrls, own?.ocspAnswer))
       throw unavailable(`no OCSP responder is known for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);

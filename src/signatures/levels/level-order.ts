@@ -9,7 +9,7 @@ import { RequestRejected, type ImprintHash, type MessageImprint } from '../../ti
 import type { TimeStampAuthority } from '../../timestamp/time-stamp-authority.ts';
 import type { AuthorityAddress, TimeStampClient } from '../../timestamp/time-stamp-client.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import type { Addresses, AskedLevel, StatusData } from './asked-level.ts';
+import type { Addresses, AskedLevel, StatusData, Tolerance } from './asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { checkSourcesNamed } from './known-sources.ts';
 import { checkSignerPath, signerCertificates } from './signer-path.ts';
@@ -23,6 +23,8 @@ export interface LevelOrder {
   readonly sources: RevocationSources;
   readonly ofSigner: WantedData;
   readonly ofAuthorities: WantedData;
+  /** Undefined: the status of every certificate must be good. */
+  readonly tolerance?: Tolerance | undefined;
   readonly now: () => Date;
   /** Time limit for all requests to other servers. */
   readonly totalSeconds: number;
@@ -95,7 +97,11 @@ export class Levels {
     const { ofSigner, ofAuthorities } = this.order(asked, signer);
     checkSignerPath(signer, new Date());
     const { ownAuthority } = this.#services;
-    if (asked.level !== 'T') checkSourcesNamed({ certificates: signerCertificates(signer), ofSigner, ofAuthorities, ownAuthority });
+    const { level, tolerance } = asked;
+    if (level !== 'T' && tolerance?.cancelOnError !== false) {
+      const fields = tolerance === undefined ? longTermFields : revocationDataFields;
+      checkSourcesNamed({ certificates: signerCertificates(signer), ofSigner, ofAuthorities, ownAuthority, fields });
+    }
     const authorities = timeStampAuthorities(asked.timeStamp.addresses, signer, this.#services);
     const imprintHashes = [asked.timeStamp.hash, ...(asked.level === 'LTA' ? [hash] : [])];
     for (const authority of authorities) {
@@ -105,6 +111,12 @@ export class Levels {
     }
   }
 }
+
+const longTermFields = { ofSigner: 'signerRevocationDataSource', ofAuthorities: 'authoritiesRevocationDataSource' } as const;
+const revocationDataFields = {
+  ofSigner: 'revocationData.signerCertificate',
+  ofAuthorities: 'revocationData.authorityCertificates',
+} as const;
 
 /** Asks the service's own authority, without HTTP. @throws {Refusal} TIMESTAMP_UNAVAILABLE */
 function checkSupported(authority: TimeStampAuthority, hash: ImprintHash, policy: string | undefined): void {
@@ -120,7 +132,7 @@ function checkSupported(authority: TimeStampAuthority, hash: ImprintHash, policy
 }
 
 function levelOrder(
-  { level, timeStamp, ofSigner, ofAuthorities }: AskedLevel,
+  { level, timeStamp, ofSigner, ofAuthorities, tolerance }: AskedLevel,
   signer: SignerChain,
   services: LevelServices,
   { anyRoot, allowSha1 }: TenantRules,
@@ -136,6 +148,7 @@ function levelOrder(
     sources: revocation,
     ofSigner: wantedData(ofSigner, services),
     ofAuthorities: wantedData(ofAuthorities, services),
+    tolerance,
     now: () => new Date(),
     totalSeconds,
     allowSha1,

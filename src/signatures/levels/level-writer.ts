@@ -30,13 +30,20 @@ export interface LevelTrust {
   readonly timeStampAnchors: readonly PathCertificate[];
   /** Whether time-stamps may use SHA-1. */
   readonly allowSha1: boolean;
+  /** Whether the signer certificate may be revoked. */
+  readonly signerMayBeRevoked: boolean;
   readonly now: Date;
 }
 
 /** What an archive time-stamp covers. */
 export interface ArchiveImprint extends MessageImprint {
-  /** Part of the time-stamp that lists what it covers, in formats that have one. */
+  /**
+   * What surrounds the token in its format: the list of what it covers, or the revisions that have
+   * room for it.
+   */
   readonly index?: Uint8Array | undefined;
+  /** Where in `index` the token belongs, in formats that reserve room for it. */
+  readonly room?: { readonly start: number; readonly bytes: number } | undefined;
 }
 
 /** Writes time-stamps and validation data in a format. Sends no requests. */

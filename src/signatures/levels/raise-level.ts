@@ -6,7 +6,7 @@ import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, SignerChain, Signing } from '../format.ts';
 import type { LevelOrder } from './level-order.ts';
-import { type Additions, longTermData, type LongTermPath } from './long-term-data.ts';
+import { longTermData, type Additions, type Gathered, type LongTermPath } from './long-term-data.ts';
 import {
   CertificateRevoked,
   isAtLeast,
@@ -45,6 +45,14 @@ export interface LevelReader<State> {
   levelOf(evidence: Evidence, raised: Raised<State>, wanted: Level, trust: LevelTrust): Promise<Level>;
 }
 
+/** A signature at the level that it reached. */
+export interface RaisedEvidence {
+  readonly evidence: Evidence;
+  readonly level: Exclude<Level, 'B'>;
+  /** What the caller must know of its revocation data: what is left out, and what is tolerated. */
+  readonly remarks: readonly string[];
+}
+
 /** A level order in progress. */
 interface Carried extends Omit<LevelOrder, 'stamp'> {
   readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
@@ -53,11 +61,12 @@ interface Carried extends Omit<LevelOrder, 'stamp'> {
 
 /**
  * Completes signatures at a level above baseline B: time-stamps each value, gathers certificates
- * and revocation data, time-stamps all of it, and checks the result.
+ * and revocation data, time-stamps all of it, and checks the result. Each signature reaches the level
+ * of the order; a lower one only if the order tolerates missing revocation data.
  * @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID, REVOCATION_UNAVAILABLE,
  * CERTIFICATE_STATUS_REFUSED
  */
-export async function completeAtLevel<State>(task: LevelTask<State>, asked: LevelOrder): Promise<readonly Evidence[]> {
+export async function completeAtLevel<State>(task: LevelTask<State>, asked: LevelOrder): Promise<readonly RaisedEvidence[]> {
   const anchors: PathCertificate[] = [];
   const failed = new AbortController();
   const signal = AbortSignal.any([AbortSignal.timeout(asked.totalSeconds * 1000), failed.signal]);
@@ -79,40 +88,52 @@ async function raised<State>(
   { signatures, signing, writer, complete }: LevelTask<State>,
   order: Carried,
   anchors: readonly PathCertificate[],
-): Promise<readonly Evidence[]> {
-  const each = await mapSome(signatures, async ({ prepared, value }) => ({
-    ...{ prepared, signing, value },
-    additions: await additionsOf(writer.stampedBytes(prepared, value, signing), signing.chain, order),
-  }));
+): Promise<readonly RaisedEvidence[]> {
+  const each = await mapSome(signatures, async ({ prepared, value }): Promise<Rising<State>> => {
+    const gathered = await additionsOf(writer.stampedBytes(prepared, value, signing), signing.chain, order);
+    return { ...{ prepared, signing, value }, ...gathered };
+  });
   const evidence = await complete(each.map(({ additions }) => additions));
-  if (order.level !== 'LTA') return checked(pairsOf(evidence, each), writer, order, anchors);
-  const atArchive = await mapSome(pairsOf(evidence, each), async ([one, raisedOne]) => ({
-    ...raisedOne,
-    additions: { ...raisedOne.additions, archive: await archived(one, raisedOne, writer, order) },
-  }));
+  const atLongTerm = pairsOf(evidence, each);
+  if (order.level !== 'LTA') return checked(atLongTerm, writer, order, anchors);
+  const atArchive = await mapSome(atLongTerm, async ([one, rising]) => {
+    // An archive time-stamp over incomplete data would preserve nothing, and reach no level.
+    const isLongTerm = rising.isComplete || isAtLeast(await levelOf([one, rising], 'LT', writer, order, anchors), 'LT');
+    if (!isLongTerm) return rising;
+    return { ...rising, additions: { ...rising.additions, archive: await archived(one, rising, writer, order) } };
+  });
   const final = await complete(atArchive.map(({ additions }) => additions));
   return checked(pairsOf(final, atArchive), writer, order, anchors);
 }
 
-async function additionsOf(stamped: Uint8Array, chain: SignerChain, order: Carried): Promise<Additions> {
-  const { imprintHash: hash } = order;
+/** A signature with its additions, and what they lack. */
+type Rising<State> = Raised<State> & Omit<Gathered, 'data'>;
+
+async function additionsOf(
+  stamped: Uint8Array,
+  chain: SignerChain,
+  order: Carried,
+): Promise<Omit<Rising<unknown>, 'prepared' | 'signing' | 'value'>> {
+  const { imprintHash: hash, sources, signal, tolerance } = order;
   const token = await order.stamp({ hash, value: createHash(hash).update(stamped).digest() });
   checkStampedSigner(chain, token.info.time);
-  if (order.level === 'T') return { timeStamp: token.der };
-  const when = { at: order.now(), signal: order.signal };
-  return {
-    timeStamp: token.der,
-    longTermData: await longTermData([signerPath(chain, order), stampPath(token, order)], order.sources, when),
-  };
+  if (order.level === 'T') return { additions: { timeStamp: token.der }, isComplete: true, hasWholePaths: true, remarks: [] };
+  const gathering = { sources, signal, at: order.now(), cancelOnError: tolerance?.cancelOnError ?? true };
+  const { data, ...gathered } = await longTermData([signerPath(chain, order), stampPath(token, order)], gathering);
+  return { additions: { timeStamp: token.der, longTermData: data }, ...gathered };
 }
 
-function signerPath(chain: SignerChain, { ofSigner, ofAuthorities }: Pick<Carried, 'ofSigner' | 'ofAuthorities'>): LongTermPath {
+function signerPath(
+  chain: SignerChain,
+  { ofSigner, ofAuthorities, tolerance }: Pick<Carried, 'ofSigner' | 'ofAuthorities' | 'tolerance'>,
+): LongTermPath {
   return {
     certificates: signerCertificates(chain),
     isAnchored: false,
     of: 'signer certificate',
     leaf: ofSigner,
     authorities: ofAuthorities,
+    tolerated: tolerance?.ofSigner,
   };
 }
 
@@ -140,30 +161,48 @@ async function archived<State>(
   return writer.archive(token.der, imprint);
 }
 
-/** Returns the evidence, but only if all of it reaches the level. */
+/** Returns the evidence with the level that each signature reaches, if that is enough for all of them. */
 async function checked<State>(
-  pairs: readonly (readonly [Evidence, Raised<State>])[],
+  pairs: readonly Pair<State>[],
   writer: LevelReader<State>,
   order: Carried,
   timeStampAnchors: readonly PathCertificate[],
-): Promise<readonly Evidence[]> {
-  const trust = { timeStampAnchors, allowSha1: order.allowSha1, now: order.now() };
-  await mapSome(pairs, async ([evidence, one]) => {
-    try {
-      const level = await writer.levelOf(evidence, one, order.level, trust);
-      if (!isAtLeast(level, order.level)) throw new Error(`the signature reaches level ${level}, not ${order.level}`);
-    } catch (error) {
-      if (error instanceof CertificateRevoked) throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: error.message, cause: error });
-      if (error instanceof LevelBroken)
-        throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
-      throw error;
-    }
+): Promise<readonly RaisedEvidence[]> {
+  return mapSome(pairs, async (pair) => {
+    const [evidence, { isComplete, remarks, additions }] = pair;
+    const wanted = order.level === 'LTA' && additions.archive === undefined ? 'LT' : order.level;
+    const level = await levelOf(pair, wanted, writer, order, timeStampAnchors);
+    const least = isComplete ? order.level : 'T';
+    if (level === 'B' || !isAtLeast(level, least)) throw new Error(`the signature reaches level ${level}, not ${least}`);
+    return { evidence, level, remarks };
   });
-  return pairs.map(([evidence]) => evidence);
 }
 
-function pairsOf<State>(evidence: readonly Evidence[], raisedOnes: readonly Raised<State>[]): (readonly [Evidence, Raised<State>])[] {
-  return raisedOnes.map((one, index) => {
+/** Returns the level that a signature reaches, `wanted` at most. @throws {Refusal} CERTIFICATE_STATUS_REFUSED */
+async function levelOf<State>(
+  [evidence, rising]: Pair<State>,
+  wanted: Level,
+  writer: LevelReader<State>,
+  order: Carried,
+  timeStampAnchors: readonly PathCertificate[],
+): Promise<Level> {
+  const signerMayBeRevoked = order.tolerance?.ofSigner === 'REVOKED';
+  const trust = { timeStampAnchors, allowSha1: order.allowSha1, signerMayBeRevoked, now: order.now() };
+  const { prepared, signing, value, additions } = rising;
+  try {
+    const level = await writer.levelOf(evidence, { prepared, signing, value, additions }, wanted, trust);
+    return rising.hasWholePaths || !isAtLeast(level, 'T') ? level : 'T';
+  } catch (error) {
+    if (error instanceof CertificateRevoked) throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: error.message, cause: error });
+    if (error instanceof LevelBroken) throw new Error(`the signature does not reach level ${wanted}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+type Pair<State> = readonly [Evidence, Rising<State>];
+
+function pairsOf<State>(evidence: readonly Evidence[], risingOnes: readonly Rising<State>[]): Pair<State>[] {
+  return risingOnes.map((one, index) => {
     const made = evidence[index];
     if (made === undefined) throw new RangeError('a signature has no evidence');
     return [made, one];

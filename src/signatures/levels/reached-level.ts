@@ -24,6 +24,8 @@ export interface LevelParts {
   readonly timeStampAnchors?: readonly PathCertificate[];
   /** Whether time-stamps may use SHA-1. */
   readonly allowSha1?: boolean | undefined;
+  /** Whether the signer certificate may be revoked; the data that shows it then counts as complete. */
+  readonly signerMayBeRevoked?: boolean | undefined;
   readonly now: Date;
 }
 
@@ -32,7 +34,7 @@ export interface LevelParts {
  * @throws {LevelBroken} if a part of it is not valid
  */
 export function reachedLevel(parts: LevelParts): Level {
-  const { signatureTimeStamps, archiveTimeStamps, embedded, now } = parts;
+  const { signatureTimeStamps, archiveTimeStamps, embedded, signerMayBeRevoked = false, now } = parts;
   if (signatureTimeStamps.length === 0) {
     if (archiveTimeStamps.length > 0) throw new LevelBroken('there is an archive time-stamp but no signature time-stamp');
     return 'B';
@@ -40,8 +42,10 @@ export function reachedLevel(parts: LevelParts): Level {
   const tokens = signatureTimeStamps.map((one) => checked(one, parts));
   const material = new EmbeddedData(embedded, parts.anchors);
   const stampedAt = new Date(Math.min(...tokens.map(({ info }) => info.time.getTime())));
-  const paths = [material.pathOf(parts.signer, stampedAt), ...tokens.map(({ path }) => path)];
-  const isComplete = paths.every((path) => material.isGood(path, now));
+  const signerPath = material.pathOf(parts.signer, stampedAt);
+  const isComplete =
+    material.isShown(signerPath, now, { mayBeRevoked: signerMayBeRevoked ? parts.signer : undefined }) &&
+    tokens.every(({ path }) => material.isShown(path, now));
   if (archiveTimeStamps.length === 0) return isComplete ? 'LT' : 'T';
   if (!isComplete) throw new LevelBroken('there is an archive time-stamp, but revocation data is missing');
   for (const archive of archiveTimeStamps) checked(archive, parts);

@@ -22,6 +22,9 @@ export interface DetachedCms {
 /** Room for a time-stamp token with the chain of its authority: 12 KB were too few in practice. */
 export const timeStampRoomBytes = 16 * 1024;
 
+/** Bytes around a token: the attribute with its identifier, and longer lengths of what contains it. */
+const attributeBytes = 64;
+
 /** Returns the SignedData that a signature dictionary holds (EN 319 142-1 §5.3), in DER. */
 export function detachedCms({ algorithm, chain, signedAttributes, value, timeStamp }: DetachedCms): Uint8Array {
   const baseline = signerInfo({
@@ -53,5 +56,5 @@ export function cmsRoomBytes(
   const valueBytes = modulusLength === undefined ? coordinateBytes * 2 : modulusLength / 8;
   // Each number has its highest bit, as the longest ones do.
   const { length } = detachedCms({ ...cms, value: new Uint8Array(valueBytes).fill(0xff), timeStamp: undefined });
-  return length + 16 + (withTimeStamp ? timeStampRoomBytes : 0);
+  return length + 16 + (withTimeStamp ? timeStampRoomBytes + attributeBytes : 0);
 }

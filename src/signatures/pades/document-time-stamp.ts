@@ -1,13 +1,17 @@
 import type { EvidencePiece } from '../../documents/content.ts';
+import { archivalOf } from '../../pdf/archival.ts';
 import { PdfDictionary, PdfName } from '../../pdf/objects.ts';
 import { PdfFile } from '../../pdf/pdf-file.ts';
 import { Revision } from '../../pdf/revision.ts';
 import { Refusal } from '../../result-codes.ts';
 import { contentSource } from '../content-source.ts';
+import type { ArchiveImprint } from '../levels/level-writer.ts';
 import { timeStampRoomBytes } from './detached-cms.ts';
 import { addField, declareExtension, emptyAppearance } from './new-field.ts';
+import type { PadesState } from './pades-state.ts';
 import { SignatureRoom, type ByteRange } from './signature-room.ts';
-import { firstPage } from './target-field.ts';
+import { signatureFields } from './signed-fields.ts';
+import { firstPage, pageOfWidget } from './target-field.ts';
 
 /** A revision with a document time-stamp that lacks its token. */
 export interface DocumentTimeStamp {
@@ -15,9 +19,16 @@ export interface DocumentTimeStamp {
   readonly byteRange: ByteRange;
 }
 
-/** Returns the revision that adds a document time-stamp (EN 319 142-1 §5.4.3), but for its token. */
-export function documentTimeStamp(pieces: readonly EvidencePiece[], password: string | undefined): DocumentTimeStamp {
-  const file = new PdfFile(contentSource(pieces), password);
+/**
+ * Returns the revision that adds a document time-stamp (EN 319 142-1 §5.4.3), but for its token. Its
+ * field is on the page of the signature's field, which the signature has changed already.
+ * @throws {PdfFault} for a file that is not sound where it must be changed
+ */
+export function documentTimeStamp(
+  pieces: readonly EvidencePiece[],
+  { fieldName, password }: Pick<PadesState, 'fieldName' | 'password'>,
+): DocumentTimeStamp {
+  const file = new PdfFile(contentSource(pieces), password ?? undefined);
   const revision = new Revision(file);
   const room = new SignatureRoom(timeStampRoomBytes);
   const stamp = revision.add(
@@ -26,25 +37,34 @@ export function documentTimeStamp(pieces: readonly EvidencePiece[], password: st
       ...{ ByteRange: room.byteRange, Contents: room.contents },
     }),
   );
+  const [widget] = signatureFields(file).find(({ name }) => name === fieldName)?.widgets ?? [];
+  const page = widget === undefined ? firstPage(file) : pageOfWidget(file, widget);
   addField(revision, {
-    ...{ page: firstPage(file), value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
-    appearance: emptyAppearance(revision),
+    ...{ page, value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
+    // Validators take an appearance for a filled form, which a certified document may not allow. From
+    // PDF/A-2 on a field of no size needs none (ISO 19005-2, 6.3.3).
+    appearance: archivalOf(file)?.part === 1 ? emptyAppearance(revision) : undefined,
   });
   declareExtension(revision);
   return room.placed(revision.write(), file.bytes.length);
 }
 
-/** Returns the revision with the token in its room. @throws {Refusal} TIMESTAMP_INVALID if it is too large */
-export function withToken(revision: Uint8Array, token: Uint8Array): Uint8Array {
-  const filled = Buffer.from(revision);
-  const start = filled.indexOf('/Contents <00') + '/Contents <'.length;
-  if (token.length > timeStampRoomBytes) throw tokenTooLarge();
-  filled.write(Buffer.from(token).toString('hex'), start, 'latin1');
+/**
+ * Returns revisions with the token in its room.
+ * @throws {Refusal} TIMESTAMP_INVALID if it is too large
+ */
+export function withToken(token: Uint8Array, { index: revisions, room }: ArchiveImprint): Uint8Array {
+  if (revisions === undefined || room === undefined) throw new Error('a document time-stamp has a revision');
+  checkTokenSize(token, room.bytes);
+  const filled = Buffer.from(revisions);
+  filled.write(Buffer.from(token).toString('hex'), room.start, 'latin1');
   return filled;
 }
 
-export function tokenTooLarge(): Refusal {
-  return new Refusal('TIMESTAMP_INVALID', {
-    message: `the time-stamp has more than ${timeStampRoomBytes} bytes, the room that a PDF has for it`,
+/** Checks that a token has room. @throws {Refusal} TIMESTAMP_INVALID */
+export function checkTokenSize(token: Uint8Array, maxBytes = timeStampRoomBytes): void {
+  if (token.length <= maxBytes) return;
+  throw new Refusal('TIMESTAMP_INVALID', {
+    message: `the time-stamp has ${token.length} bytes, but a PDF signature has room for ${maxBytes}`,
   });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { bytesInMemory } from '../../asn1/byte-source.ts';
 import { readSignedData } from '../../cms/read-signed-data.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
-import type { Content } from '../../documents/content.ts';
+import { contentBytes, type Content } from '../../documents/content.ts';
 import type { Evidence } from '../../documents/document.ts';
 import type { PdfDictionary } from '../../pdf/objects.ts';
 import { PdfFile } from '../../pdf/pdf-file.ts';
@@ -27,14 +27,17 @@ export const padesLevels: LevelWriter<PadesState> = {
     const { hash } = signing.algorithm;
     if (hash === 'sha1') throw sha1NotArchived();
     const pieces = plainPieces(evidence);
-    const { revision, byteRange } = documentTimeStamp(pieces, state.password ?? undefined);
-    return { hash, value: digestOfRange(hash, [...pieces, revision], byteRange), index: revision };
+    const { revision, byteRange } = documentTimeStamp(pieces, state);
+    // The revision with the validation data too, since its encryption differs each time it is made.
+    const [content, signed, ...later] = pieces;
+    if (content === undefined || signed === undefined) throw new Error('the document lacks its signature');
+    const [, start, end] = byteRange;
+    const room = { start: start + 1 - contentBytes(content) - contentBytes(signed), bytes: (end - start - 2) / 2 };
+    const index = Buffer.concat([...later.map(inMemory), revision]);
+    return { hash, value: digestOfRange(hash, [...pieces, revision], byteRange), index, room };
   },
 
-  archive(token, { index: revision }) {
-    if (revision === undefined) throw new Error('a document time-stamp has a revision');
-    return withToken(revision, token);
-  },
+  archive: withToken,
 
   levelOf(evidence, { signing, prepared: { state } }, wanted, trust) {
     const pieces = plainPieces(evidence);
@@ -68,18 +71,15 @@ function plainPieces({ content }: Evidence): readonly Content[] {
   });
 }
 
+function inMemory(piece: Content): Uint8Array {
+  if (piece instanceof Uint8Array) return piece;
+  throw new Error('a revision is in memory');
+}
+
 function digestOfRange(hash: HashName, pieces: readonly Content[], byteRange: ByteRange): Uint8Array {
   const [content, ...appended] = pieces;
   if (content === undefined) throw new Error('a PDF has its document');
-  return coveredDigests(
-    hash,
-    content,
-    appended.map((piece) => {
-      if (piece instanceof Uint8Array) return piece;
-      throw new Error('a revision is in memory');
-    }),
-    byteRange,
-  ).value;
+  return coveredDigests(hash, content, appended.map(inMemory), byteRange).value;
 }
 
 /** Returns a signature as a document time-stamp, if it is one that covers all of the document. */

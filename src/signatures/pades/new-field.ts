@@ -18,31 +18,39 @@ export interface NewField {
   readonly value: PdfReference;
   /** In the coordinates of the page; all zero for an invisible signature. */
   readonly rectangle: readonly [number, number, number, number];
-  /** The form XObject that is shown. */
-  readonly appearance: PdfReference;
+  /** The form XObject that is shown; undefined for a field that needs none. */
+  readonly appearance: PdfReference | undefined;
   readonly lock: PdfObject;
   readonly alternativeName: string;
 }
 
-/** Adds a signature field to the form, to a page, and to the structure of a tagged file. Returns its name. */
+/**
+ * Adds a signature field to the form, to a page, and to the structure of a tagged file. An invisible
+ * one is beside the page there and not in the structure (ISO 14289-1, 7.18.4), whose change after an
+ * earlier signature validators do not accept. Returns its name.
+ */
 export function addField(revision: Revision, field: NewField): string {
-  const { page, alternativeName } = field;
+  const { page, alternativeName, rectangle, appearance } = field;
   const name = unusedName(revision);
   const widget = revision.reserve();
-  const isInStructure = isTagged(revision.file);
+  const [left, bottom, right, top] = rectangle;
+  const isVisible = right > left && top > bottom;
+  const isInStructure = isVisible && isTagged(revision.file);
+  const [outsideX, outsideY] = [page.box.left - 1, page.box.bottom - 1];
   revision.set(
     widget,
     PdfDictionary.of({
       ...{ Type: new PdfName('Annot'), Subtype: new PdfName('Widget'), FT: new PdfName('Sig') },
       ...{ T: textString(name), TU: textString(alternativeName), F: widgetFlags },
-      ...{ Rect: field.rectangle, P: page.reference, V: field.value },
-      AP: PdfDictionary.of({ N: field.appearance }),
+      Rect: isVisible || !isTagged(revision.file) ? rectangle : [outsideX, outsideY, outsideX, outsideY],
+      ...{ P: page.reference, V: field.value },
+      AP: appearance === undefined ? undefined : PdfDictionary.of({ N: appearance }),
       MK: page.rotation === 0 ? undefined : PdfDictionary.of({ R: page.rotation }),
       Lock: field.lock,
       StructParent: isInStructure ? addToStructure(revision, page, widget, alternativeName) : undefined,
     }),
   );
-  addAnnotation(revision, page, widget, { isInStructure });
+  addAnnotation(revision, page, widget);
   addToForm(revision, widget);
   return name;
 }
@@ -84,17 +92,13 @@ function unusedName({ file }: Revision): string {
   for (let count = 1; ; count += 1) if (!used.has(`Signature${count}`)) return `Signature${count}`;
 }
 
-function addAnnotation(
-  revision: Revision,
-  { reference, dictionary }: Page,
-  widget: PdfReference,
-  { isInStructure }: { readonly isInStructure: boolean },
-): void {
+function addAnnotation(revision: Revision, { reference, dictionary }: Page, widget: PdfReference): void {
   const page = revision.resolved(reference);
   const current = page instanceof PdfDictionary ? page : dictionary;
   // The keyboard then goes through the fields in the order of the structure (ISO 14289-1, 7.18.3).
-  const tabs = isInStructure && !current.has('Tabs') ? { Tabs: new PdfName('S') } : {};
-  if (isInStructure && !current.has('Tabs')) revision.set(reference, current.with(tabs));
+  const needsTabs = isTagged(revision.file) && !current.has('Tabs');
+  const tabs = needsTabs ? { Tabs: new PdfName('S') } : {};
+  if (needsTabs) revision.set(reference, current.with(tabs));
   appendTo(revision, current.with(tabs), 'Annots', widget, (changed) => {
     revision.set(reference, changed);
   });

@@ -5,13 +5,15 @@ import { contentBytes, contentPieces, type Content, type SignedFile } from '../.
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signedAttributes } from '../cades/signed-attributes.ts';
 import { contentSource } from '../content-source.ts';
+import { isAtLeast } from '../levels/level-writer.ts';
 import { oneForEach, type SignatureFormat, type Workload } from '../format.ts';
 import { cmsRoomBytes, detachedCms } from './detached-cms.ts';
+import { checkTokenSize } from './document-time-stamp.ts';
 import { contentOf, openPdf, refusingPdf } from './pdf-input.ts';
 import type { PadesParameters, PadesState } from './pades-state.ts';
-import { coveredDigests, withContents } from './signature-room.ts';
+import { coveredDigests, withContents, type ByteRange } from './signature-room.ts';
 import { signatureRevision } from './signature-revision.ts';
-import { validationDataRevision } from './validation-data.ts';
+import { validationDataOf, validationDataRevision } from './validation-data.ts';
 import { verifyPades } from './verify-pades.ts';
 import { reasonOf } from './signature-dictionary.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -46,6 +48,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
           ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },
           properties: attributeProperties(properties),
         });
+      // A store that cannot be read is found before anything is signed.
+      if (isAtLeast(level, 'LT')) refusingPdf(() => validationDataOf(file), at);
       const unsigned = attributes(createHash(hash).digest());
       const roomBytes = cmsRoomBytes({ algorithm, chain, signedAttributes: unsigned }, { withTimeStamp: level !== 'B' });
       const { revision, byteRange, fieldName } = refusingPdf(() => signatureRevision(file, { parameters, chain, now, roomBytes, at }), at);
@@ -79,13 +83,15 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     const [content, revision] = contents;
     if (content === undefined || revision === undefined) throw new Error('the prepared contents are missing');
     const { algorithm, chain } = signing;
+    if (additions !== undefined) checkTokenSize(additions.timeStamp);
     const attributes = state.signedAttributes.map((one) => Buffer.from(one, 'base64'));
     const cms = detachedCms({ algorithm, chain, signedAttributes: attributes, value, timeStamp: additions?.timeStamp });
     const filled = withContents(bytesOf(revision), state.byteRange, contentBytes(content), cms);
     const pieces: Content[] = [signed(content, algorithm, Buffer.from(state.documentDigest, 'base64')), filled];
-    if (additions?.longTermData !== undefined)
-      pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData));
+    // The archive time-stamp comes with the validation data that it covers.
     if (additions?.archive !== undefined) pieces.push(additions.archive);
+    else if (additions?.longTermData !== undefined)
+      pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)));
     verifyPades(pieces, { ...state, signing, cms });
     return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
   },
@@ -98,6 +104,13 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
 function attributeProperties(properties: SignedProperties): SignedProperties {
   const isReason = reasonOf(properties) !== undefined;
   return { ...properties, signingTime: 'NONE', place: undefined, commitmentText: isReason ? undefined : properties.commitmentText };
+}
+
+/** Returns the Contents of a signature: its encoding, and the zeros that fill its room. */
+function contentsOf(cms: Uint8Array, [, start, end]: ByteRange): Uint8Array {
+  const contents = new Uint8Array((end - start - 2) / 2);
+  contents.set(cms);
+  return contents;
 }
 
 function bytesOf(content: Content): Uint8Array {

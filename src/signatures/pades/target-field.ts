@@ -94,7 +94,7 @@ export function existingFrame(file: PdfFile, widget: SignatureField['widgets'][n
 }
 
 /** The page that a widget names, else the one that has it among its annotations. */
-function pageOfWidget(
+export function pageOfWidget(
   file: PdfFile,
   { reference, dictionary }: { readonly reference: PdfReference; readonly dictionary: PdfDictionary },
 ): Page {

@@ -3,11 +3,14 @@ import { Refusal } from '../../result-codes.ts';
 import type { Addresses, AskedLevel, StatusData } from '../levels/asked-level.ts';
 import type { RequestRules } from '../format-entry.ts';
 import { hashOfDigest, type UrlSourceFields } from './shared-fields.ts';
+import type { PdfParameters } from './pdf-fields.ts';
 import type { XP7Signature } from './xp7-signature.ts';
 
 type TimeStampFields = NonNullable<XP7Signature['timeStamp']>;
 type LongTermFields = NonNullable<XP7Signature['longTermValidation']>;
 type SourceFields = z.output<typeof UrlSourceFields> | undefined;
+type RevocationDataFields = NonNullable<PdfParameters['revocationData']>;
+type CertificateSources = RevocationDataFields['signerCertificate'];
 
 /** JSON Pointer of a field, such as `/parameters/XP7Signature`. */
 type At = string;
@@ -20,17 +23,21 @@ export function levelAsked(
   { timeStamp, longTermValidation, recovery }: Pick<XP7Signature, 'timeStamp' | 'longTermValidation' | 'recovery'>,
   at: At,
   rules: RequestRules,
+  revocationData?: { readonly fields: RevocationDataFields; readonly at: At },
 ): AskedLevel | undefined {
   if (timeStamp === undefined) {
+    if (revocationData !== undefined) throw inconsistent(revocationData.at, 'revocationData needs timeStamp');
     if (longTermValidation !== undefined) throw inconsistent(`${at}/longTermValidation`, 'longTermValidation needs timeStamp');
     if (recovery !== undefined) throw inconsistent(`${at}/recovery`, 'recovery needs timeStamp');
     return undefined;
   }
   const stamps = timeStampAsked(timeStamp, `${at}/timeStamp`, rules);
-  const statuses = statusesAsked(longTermValidation ?? {}, `${at}/longTermValidation`, rules);
+  const longTerm = statusesAsked(longTermValidation ?? {}, `${at}/longTermValidation`, rules);
+  const statuses = revocationData === undefined ? longTerm : revocationAsked(revocationData, longTerm, rules);
   const again =
     recovery === undefined ? {} : { recovery: { intervalSeconds: recovery.interval ?? 0, maxAttempts: recovery.maxAttempts ?? 1 } };
-  const level = longTermValidation === undefined ? 'T' : longTermValidation.archiveTimeStamp === true ? 'LTA' : 'LT';
+  const isLongTerm = longTermValidation !== undefined || revocationData !== undefined;
+  const level = !isLongTerm ? 'T' : longTermValidation?.archiveTimeStamp === true ? 'LTA' : 'LT';
   return { level, timeStamp: { ...stamps, ...again }, ...statuses };
 }
 
@@ -66,6 +73,36 @@ function statusesAsked(fields: LongTermFields, at: At, rules: RequestRules): Pic
       fields.authoritiesRevocationValueChoice,
       'authoritiesRevocationDataSource',
     ),
+  };
+}
+
+/**
+ * Returns the sources and the tolerance of `revocationData`. Its sources for the signer, and for the
+ * authorities, replace those of `longTermValidation`.
+ */
+function revocationAsked(
+  { fields, at }: { readonly fields: RevocationDataFields; readonly at: At },
+  { ofSigner, ofAuthorities }: Pick<AskedLevel, 'ofSigner' | 'ofAuthorities'>,
+  rules: RequestRules,
+): Pick<AskedLevel, 'ofSigner' | 'ofAuthorities' | 'tolerance'> {
+  const { signerCertificate, authorityCertificates, authorizedRevocationLevel = 'VALID', cancelOnError = true } = fields;
+  return {
+    ofSigner: certificateAsked(signerCertificate, ofSigner, `${at}/signerCertificate`, rules),
+    ofAuthorities: certificateAsked(authorityCertificates, ofAuthorities, `${at}/authorityCertificates`, rules),
+    tolerance: { ofSigner: authorizedRevocationLevel, cancelOnError },
+  };
+}
+
+/** Without a choice, a source that is named alone is the one that is used. */
+function certificateAsked(sources: CertificateSources, otherwise: StatusData, at: At, rules: RequestRules): StatusData {
+  if (sources === undefined) return otherwise;
+  const { CRL, OCSP } = sources;
+  const named = (CRL === undefined) === (OCSP === undefined) ? undefined : CRL === undefined ? 'OCSP' : 'CRL';
+  const choice = otherwise.choice ?? named;
+  return {
+    ...(choice === undefined ? {} : { choice }),
+    ocsp: addressesAsked(OCSP, `${at}/OCSP`, rules, 'CERTIFICATE'),
+    crl: addressesAsked(CRL, `${at}/CRL`, rules, 'CERTIFICATE'),
   };
 }
 

@@ -79,11 +79,22 @@ export const PdfParameters = z.strictObject({
       authorizedRevocationLevel: z
         .enum(['VALID', 'UNDETERMINED', 'REVOKED'])
         .optional()
-        .describe('worst certificate status that is tolerated; default: VALID'),
-      cancelOnError: z.boolean().optional().describe('whether the request fails if revocation data cannot be obtained'),
-      signerCertificate: RevocationSources.optional(),
-      authorityCertificates: RevocationSources.optional(),
+        .describe('worst status of the signer certificate that is tolerated (2/234 beyond it); default: VALID'),
+      cancelOnError: z
+        .boolean()
+        .optional()
+        .describe(
+          'whether the request fails if revocation data is unavailable (2/233); false: the data is left out, and resultMessage gives the level that was reached; default: true',
+        ),
+      signerCertificate: RevocationSources.optional().describe(
+        'sources of revocation data for the signer certificate; replaces signerRevocationDataSource',
+      ),
+      authorityCertificates: RevocationSources.optional().describe(
+        'sources of revocation data for the authorities, including time-stamp authorities; replaces authoritiesRevocationDataSource',
+      ),
     })
-    .optional(),
+    .optional()
+    .describe('level LT, as with longTermValidation; needs timeStamp'),
   visibleSignature: VisibleSignatureFields.optional(),
 });
+export type PdfParameters = z.output<typeof PdfParameters>;

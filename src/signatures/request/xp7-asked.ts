@@ -33,11 +33,17 @@ export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
 
 /** Reads the level, which all formats share. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
 function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel | undefined {
-  const level = levelAsked(options, xp7At, rules);
+  const level = levelAsked(options, xp7At, rules, revocationDataOf(options));
   if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/contentPreparation`, message: 'PDFContent is allowed only with PXP_7' });
   }
   return level;
+}
+
+/** Returns `revocationData`, which only PXP_7 uses. */
+function revocationDataOf({ XP7Format, XP7Providers }: XP7Signature): Parameters<typeof levelAsked>[3] {
+  const fields = XP7Format === 'PXP_7' ? XP7Providers?.PXP7Parameters?.revocationData : undefined;
+  return fields === undefined ? undefined : { fields, at: `${xp7At}/XP7Providers/PXP7Parameters/revocationData` };
 }
 
 /** Checks whether the hash is allowed. `at`: JSON Pointer of the member. @throws {Refusal} UNSUPPORTED */

@@ -60,7 +60,7 @@ afterEach(async () => {
 
 /** A run that stages a file and settles its request. */
 async function deliver(runs: RequestRuns, { settles = true } = {}): Promise<Ending> {
-  const answer = await runs.run(async (deliveries) => {
+  const answer = await runs.run(async ({ deliveries }) => {
     const output = await OutputDirectory.open(directory, [directory], { names, at: '/x', mode: 0o644 });
     deliveries.addDirectory(output);
     const name = await output.stage({ fileName: 'contract', ending: '.p7s' }, async (file) => {

@@ -52,6 +52,26 @@ describe('a signature of a tagged PDF', () => {
     expect(root.get('ParentTreeNextKey')).toBe(2);
   });
 
+  it('that is invisible is beside the page, and leaves the structure as it is', () => {
+    for (const [box, corner] of [
+      ['', '-1 -1'],
+      ['/MediaBox [-50 -50 595 842] /CropBox [-20 -30 300 300]', '-21 -31'],
+    ] as const) {
+      const pdf = smallPdf({
+        catalog: '/MarkInfo << /Marked true >> /StructTreeRoot 12 0 R',
+        page: box,
+        objects: ['<< /Type /StructTreeRoot >>'],
+      });
+      const signed = signPdf(pdf);
+      const file = new PdfFile(bytesInMemory(signed));
+      const [page] = pages(file);
+      expect(page?.dictionary.get('Tabs')).toEqual(new PdfName('S'));
+      const text = signed.subarray(pdf.length).toString('latin1');
+      expect(text).toContain(`/Rect [${corner} ${corner}]`);
+      expect(text).not.toMatch(/\/StructParent|\/StructElem/);
+    }
+  });
+
   it('is one without a place in the structure where the file is not tagged', () => {
     const file = new PdfFile(bytesInMemory(signPdfWith(smallPdf(), { visibleSignature: {} })));
     const [page] = pages(file);
