@@ -1,6 +1,9 @@
 import type { Content, DocumentDigest, EvidencePiece } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
+/** Place where the content of a document can be read again: a path, or a file of the transfer store. */
+export type DocumentOrigin = { readonly filePath: string } | { readonly fileID: string };
+
 /** A document of a request: its content or (rawSignature) its digest. */
 export interface InputDocument {
   readonly id: string;
@@ -11,6 +14,8 @@ export interface InputDocument {
   readonly password?: string | undefined;
   /** The content is text of the request, as UTF-8. */
   readonly isText?: boolean;
+  /** Undefined for content that is part of the request. */
+  readonly origin?: DocumentOrigin | undefined;
   readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };
 }
 

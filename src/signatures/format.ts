@@ -32,6 +32,16 @@ export interface CoveredDocument {
   readonly digest?: DocumentDigest | undefined;
 }
 
+/** Content of a signature that is a whole document of the request. */
+export interface WholeDocument {
+  /** Index in `contents`. */
+  readonly content: number;
+  /** Index in the request. */
+  readonly document: number;
+  /** Digest of its bytes. */
+  readonly digest: DocumentDigest;
+}
+
 /** A signature that lacks only its value. Everything except its byte arrays survives JSON. */
 export interface Prepared<State> {
   /**
@@ -46,6 +56,11 @@ export interface Prepared<State> {
   readonly dataToSign: Uint8Array | undefined;
   /** Content that `complete` needs. */
   readonly contents: readonly Content[];
+  /**
+   * Contents that a session does not keep if their document can be read again: `complete` then gets
+   * them from its file, compared with the digest.
+   */
+  readonly readAgain?: readonly WholeDocument[] | undefined;
   /** Plain JSON. */
   readonly state: State;
 }

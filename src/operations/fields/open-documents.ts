@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Content } from '../../documents/content.ts';
-import type { InputDocument } from '../../documents/document.ts';
+import type { DocumentOrigin, InputDocument } from '../../documents/document.ts';
 import { hasChanged, openForReading, type ReadableFile } from '../../documents/paths/read-path.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
@@ -10,7 +10,11 @@ import type { InputDocumentField } from './input-documents.ts';
 /** Total size of a request's files that are read into memory; the rest is read piece by piece. */
 const inMemoryMaxBytes = 1024 * 1024;
 
-type Files = Pick<Context, 'caller' | 'config' | 'transfers'>;
+/** What decides on the files that a caller may read. */
+export interface FileAccess extends Pick<Context, 'transfers'> {
+  readonly caller: Pick<Context['caller'], 'tenant'>;
+  readonly config: Pick<Context['config'], 'documents' | 'tenants'>;
+}
 
 /** Documents of a request, with their open files. */
 export class OpenedDocuments {
@@ -20,7 +24,7 @@ export class OpenedDocuments {
   #inMemoryBytes = 0;
 
   /** Opens a document. Throws the same errors as `openDocuments`. */
-  async add(field: InputDocumentField, at: string, context: Files): Promise<void> {
+  async add(field: InputDocumentField, at: string, context: FileAccess): Promise<void> {
     const { ID: id, fileName, mimeType, password, plainData, base64Data, filePathData, FTMData, digest } = field;
     if (digest !== undefined) {
       const hash = hashOfOid(digest.digestAlgOID);
@@ -29,9 +33,16 @@ export class OpenedDocuments {
       return;
     }
     let content: Content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
-    if (filePathData !== undefined) content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
-    if (FTMData !== undefined) content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
-    this.documents.push({ id, fileName, mimeType, password, isText: plainData !== undefined, source: { content } });
+    let origin: DocumentOrigin | undefined;
+    if (filePathData !== undefined) {
+      content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
+      origin = { filePath: filePathData.filePath };
+    }
+    if (FTMData !== undefined) {
+      content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
+      origin = { fileID: FTMData.fileID };
+    }
+    this.documents.push({ id, fileName, mimeType, password, isText: plainData !== undefined, origin, source: { content } });
   }
 
   /**
@@ -48,7 +59,7 @@ export class OpenedDocuments {
     for (const handle of this.#handles.splice(0)) await handle.close();
   }
 
-  async #openPath(path: string, at: string, { caller, config }: Files): Promise<Content> {
+  async #openPath(path: string, at: string, { caller, config }: FileAccess): Promise<Content> {
     const { readDirectories, fileMaxBytes } = config.documents;
     const file = await openForReading(path, config.tenants[caller.tenant]?.readDirectories ?? readDirectories, at);
     this.#handles.push(file.handle);
@@ -62,7 +73,7 @@ export class OpenedDocuments {
   async #openTransfer(
     { fileID, fileSize }: { fileID: string; fileSize: number },
     at: string,
-    { caller, transfers }: Files,
+    { caller, transfers }: FileAccess,
   ): Promise<Content> {
     if (transfers === undefined) throw new Refusal('UNSUPPORTED', { at, message: 'this service has no file transfer store' });
     const opened = await transfers.openFile(caller.tenant, fileID);
@@ -95,7 +106,7 @@ export class OpenedDocuments {
  * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; FIELDS_INCONSISTENT for a wrong fileSize;
  * UNSUPPORTED for a file that is too large
  */
-export async function openDocuments(fields: readonly InputDocumentField[], context: Files): Promise<OpenedDocuments> {
+export async function openDocuments(fields: readonly InputDocumentField[], context: FileAccess): Promise<OpenedDocuments> {
   const opened = new OpenedDocuments();
   try {
     for (const [index, field] of fields.entries()) await opened.add(field, `/inputDocuments/${index}`, context);

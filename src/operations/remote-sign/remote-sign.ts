@@ -5,9 +5,11 @@ import { RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { auditedDigests, completeSignatures, evidenceNotices, type SignatureEvidence } from '../../signatures/signatures.ts';
+import { DocumentsAgain } from './documents-again.ts';
 import { checkIds, SignatureValues, valueMapping, type ValueMapping } from './signature-values.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { OpenSession } from '../../signatures/sessions/open-session.ts';
+import { documentsToRead } from '../../signatures/sessions/session-state.ts';
 import { verifiedValues } from '../../signatures/sessions/verify-values.ts';
 
 const RemoteSignRequest = z.strictObject({
@@ -44,27 +46,37 @@ export const remoteSign = operation({
       context.audit.key = chain?.certificate.sha1Fingerprint;
       context.audit.digests.push(...auditedDigests(signatures));
       checkIds(prepared, mapping);
-      const output = await openOutput(optionalInputs, context);
-      const evidence = await completeSession(session, mapping, context);
-      context.notices.push(...evidenceNotices(evidence));
-      const answer = evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
-      await sessions.close(session, answer);
-      return answer;
+      const again = await DocumentsAgain.open(documentsToRead(session.state), context);
+      try {
+        const output = await openOutput(optionalInputs, context);
+        const evidence = await completeSession(session, { again, values: mapping }, context);
+        context.notices.push(...evidenceNotices(evidence));
+        const answer = evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
+        // Before this, nothing that was delivered is visible.
+        await again.checkUnchanged();
+        await sessions.close(session, answer);
+        return answer;
+      } finally {
+        await again.close();
+      }
     });
   },
 });
 
 /**
- * Returns the evidence of a session's signatures.
- * @throws {Refusal} SIGNATURE_VALUE_INVALID; the refusals of levels above baseline B
+ * Returns the evidence of a session's signatures. Files are read once the values are known to be
+ * right: they can be large.
+ * @throws {Refusal} SIGNATURE_VALUE_INVALID; DOCUMENT_INVALID if a file changed; the refusals of
+ * levels above baseline B
  */
 async function completeSession(
   session: OpenSession,
-  values: ValueMapping,
+  { again, values }: { readonly again: DocumentsAgain; readonly values: ValueMapping },
   context: Pick<Context, 'threads' | 'levels'>,
 ): Promise<readonly SignatureEvidence[]> {
   const rightValues = await checkedValues(session, values, context);
-  return completeSignatures(await session.signatures(), rightValues, context);
+  const contents = await again.compared(context.threads);
+  return completeSignatures(await session.signatures(contents), rightValues, context);
 }
 
 /** Returns the values, verified if there is a certificate, each in the form that formats expect. */

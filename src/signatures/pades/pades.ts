@@ -63,6 +63,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
           digest: createHash(hash).update(dataToSign).digest(),
           dataToSign,
           contents: [content, revision],
+          readAgain: [{ content: 0, document: index, digest: { hash, value: digests.ofContent } }],
           state: {
             signedAttributes: signedOnes.map(base64),
             byteRange,

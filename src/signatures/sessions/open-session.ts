@@ -40,17 +40,23 @@ export class OpenSession {
   }
 
   /**
-   * Returns the signatures with their contents, valid until `release`.
+   * Returns the signatures with their contents, valid until `release`. `again`: the contents of
+   * `documentsToRead`.
    * @throws {Refusal} SESSION_UNKNOWN if the session ended meanwhile
    */
-  async signatures(): Promise<PreparedSignatures> {
+  async signatures(again: readonly Content[] = []): Promise<PreparedSignatures> {
     const { signatures } = this.state;
     const prepared: PreparedSignatures['prepared'][number][] = [];
+    const read = again.values();
     let item = 0;
     let inMemory = 0;
-    for (const { contentBytes, ...signature } of signatures.prepared) {
+    for (const { contentBytes, readAgain, ...signature } of signatures.prepared) {
       const contents: Content[] = [];
-      for (const bytes of contentBytes) {
+      for (const [index, bytes] of contentBytes.entries()) {
+        if (readAgain.some(({ content }) => content === index)) {
+          contents.push(next(read));
+          continue;
+        }
         item += 1;
         inMemory += bytes;
         contents.push(await unlessGone(this.#content(item, bytes, inMemory <= memoryMaxBytes)));
@@ -71,6 +77,12 @@ export class OpenSession {
     this.#files.push(file);
     return { descriptor: file.fd, bytes };
   }
+}
+
+function next(contents: Iterator<Content, undefined>): Content {
+  const { value } = contents.next();
+  if (value === undefined) throw new Error('a document was not read again');
+  return value;
 }
 
 async function joined(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {

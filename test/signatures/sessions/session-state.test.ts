@@ -1,8 +1,15 @@
-import { createPublicKey } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { createHash, createPublicKey } from 'node:crypto';
+import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
 import { readCertificateText } from '../../../src/x509/certificate.ts';
 import type { AskedLevel } from '../../../src/signatures/levels/asked-level.ts';
-import { sessionContents, sessionText, storedState, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
+import {
+  documentsToRead,
+  sessionContents,
+  sessionText,
+  storedState,
+  type SessionState,
+} from '../../../src/signatures/sessions/session-state.ts';
 import { outsideAuthority } from '../../support/outside-signer.ts';
 
 const signer = outsideAuthority().certify('P-256');
@@ -44,7 +51,51 @@ test.each([['baseline B', undefined] as const, ['a level above it', asked] as co
       algorithm,
       level,
       chain,
-      prepared: [{ ...signature, contentBytes: [7, 0] }],
+      prepared: [{ ...signature, contentBytes: [7, 0], readAgain: [] }],
     });
   },
 );
+
+describe('documents that can be read again', () => {
+  const [first, second, third, revision] = ['first', 'second', 'third', 'revision'].map((text) => Buffer.from(text)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
+  const digestOf = (content: Buffer) => ({ hash: 'sha384', value: createHash('sha384').update(content).digest() }) as const;
+  const signatureOf = (document: number, content: Buffer) => ({
+    ...({ id: `d${document}`, covers: [{ index: document }], hash: 'sha256', dataToSign: undefined, state: null } as const),
+    ...{ digest: Buffer.alloc(32), contents: [content, revision] },
+    readAgain: [{ content: 0, document, digest: digestOf(content) }],
+  });
+  const state: SessionState = {
+    documents: [
+      { id: 'd0', fileName: undefined, origin: { filePath: '/a/b.pdf' } },
+      { id: 'd1', fileName: 'inline.pdf' },
+      { id: 'd2', fileName: undefined, origin: { fileID: 'some-file' } },
+    ],
+    signatures: {
+      ...{ format: 'pades', isText: false, algorithm: undefined, level: undefined, chain: undefined },
+      prepared: [signatureOf(0, first), signatureOf(1, second), signatureOf(2, third)],
+    },
+  };
+
+  it('are not stored, and are known by origin, size and digest; content of the request is stored', () => {
+    expect(sessionContents(state)).toEqual([revision, second, revision, revision]);
+    expect(documentsToRead(storedState(sessionText(state)))).toEqual([
+      { id: 'd0', origin: { filePath: '/a/b.pdf' }, bytes: 5, digest: digestOf(first) },
+      { id: 'd2', origin: { fileID: 'some-file' }, bytes: 5, digest: digestOf(third) },
+    ]);
+  });
+
+  it('are none in a session of a version that stored all contents', () => {
+    const text = sessionText({ ...state, signatures: { ...state.signatures, prepared: [] } });
+    const { documents, ...rest } = z.looseObject({ documents: z.array(z.looseObject({ id: z.string() })) }).parse(JSON.parse(text));
+    const signatures = [{ id: 'd0', covers: [0], hash: 'sha256', digest: '', contentBytes: [5, 8], state: null }];
+    const old = storedState(JSON.stringify({ ...rest, documents: documents.map(({ id }) => ({ id })), signatures }));
+    expect(old.documents.map(({ id }) => id)).toEqual(['d0', 'd1', 'd2']);
+    expect(old.signatures.prepared[0]?.contentBytes).toEqual([5, 8]);
+    expect(documentsToRead(old)).toEqual([]);
+  });
+});

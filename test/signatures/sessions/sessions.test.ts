@@ -2,12 +2,13 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readSync, rmSync, writeFileSync, openSync, closeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StateConfig } from '../../../src/config/state-config.ts';
 import type { Content } from '../../../src/documents/content.ts';
 import { Sessions, type SessionOptions } from '../../../src/signatures/sessions/sessions.ts';
 import type { OpenSession } from '../../../src/signatures/sessions/open-session.ts';
-import type { SessionState } from '../../../src/signatures/sessions/session-state.ts';
+import { documentsToRead, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { databases } from '../../state/databases.ts';
@@ -109,6 +110,49 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
       const [kept = new Uint8Array()] = await contentsOf(session);
       expect(bytesOf(kept).equals(content)).toBe(true);
     });
+  });
+
+  it('returns contents in their order, whichever of them are stored, and takes no space for the others', async () => {
+    const contentOf = fc.record({ bytes: fc.uint8Array({ maxLength: 50 }), isReadAgain: fc.boolean(), hasOrigin: fc.boolean() });
+    const all = fc.array(fc.array(contentOf, { maxLength: 4 }), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(all, async (signatures) => {
+        const flat = signatures.flat();
+        const again = flat.filter(({ isReadAgain, hasOrigin }) => isReadAgain && hasOrigin);
+        const state: SessionState = {
+          documents: flat.map(({ hasOrigin }, index) => ({
+            ...{ id: `d${index}`, fileName: undefined },
+            origin: hasOrigin ? { filePath: `/${index}` } : undefined,
+          })),
+          signatures: {
+            ...bare([]).signatures,
+            prepared: signatures.map((contents) => ({
+              ...({ id: 'd', covers: [], hash: 'sha256', state: null, digest: Buffer.alloc(32), dataToSign: undefined } as const),
+              contents: contents.map(({ bytes }) => bytes),
+              readAgain: contents.flatMap((one, content) =>
+                one.isReadAgain ? [{ content, document: flat.indexOf(one), digest: { hash: 'sha256', value: Buffer.alloc(32) } }] : [],
+              ),
+            })),
+          },
+        };
+        const threadId = await sessions.open(alice, { state, check: async () => Promise.resolve() }, options);
+        await sessions.whileOpen('demo', threadId, options, async (session) => {
+          const toRead = documentsToRead(session.state);
+          expect(toRead.map(({ id, bytes }) => [id, bytes])).toEqual(again.map((one) => [`d${flat.indexOf(one)}`, one.bytes.length]));
+          const { prepared } = await session.signatures(again.map(({ bytes }) => bytes));
+          expect(prepared.map(({ contents }) => contents.map((one) => Buffer.from(bytesOf(one))))).toEqual(
+            signatures.map((contents) => contents.map(({ bytes }) => Buffer.from(bytes))),
+          );
+          const parts = await Promise.all(
+            Array.from({ length: flat.length + 2 }, async (_, item) => store.run('findSessionPart', { id: session.id, item, part: 0 })),
+          );
+          expect(parts.filter((part) => part !== undefined)).toHaveLength(1 + flat.length - again.length);
+          if (again.length > 0) await expect(session.signatures()).rejects.toThrow('was not read again');
+          await sessions.close(session, {});
+        });
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it('opens nothing for content that changed, and leaves nothing of it', async () => {
