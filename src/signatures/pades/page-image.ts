@@ -52,13 +52,21 @@ function numbersAsked({ paging, pageSelection, pageStart, pagePeriod }: z.output
   return { kind: paging === 'ALL_PAGES' ? 'ALL' : paging === 'LAST_PAGE' ? 'LAST' : 'FIRST' };
 }
 
+/** Returns the ranges in order, those that overlap as one. */
 function rangesOf(selection: string, at: string): (readonly [number, number])[] {
-  return selection.split(';').map((part) => {
+  const given = selection.split(';').map((part) => {
     const [first = 0, last = first] = part.split('-').map(Number);
     if (last < first)
       throw new Refusal('FIELD_INVALID', { at: `${at}/pageSelection`, message: `the range ${part.trim()} ends before it begins` });
     return [first, last] as const;
   });
+  const merged: (readonly [number, number])[] = [];
+  for (const [first, last] of given.toSorted(([one], [other]) => one - other)) {
+    const before = merged.at(-1);
+    if (before !== undefined && first <= before[1]) merged[merged.length - 1] = [before[0], Math.max(before[1], last)];
+    else merged.push([first, last]);
+  }
+  return merged;
 }
 
 /** Puts the image on the pages. @throws {Refusal} DOCUMENT_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
@@ -88,18 +96,19 @@ function chosenPages({ file }: Revision, numbers: PageNumbers, at: string): read
     return [page];
   }
   const chosen: Page[] = [];
+  const rest = numbers.kind === 'RANGES' ? [...numbers.ranges].toReversed() : [];
   let count = 0;
   for (const page of pages(file)) {
     count += 1;
-    if (isChosen(count, numbers)) chosen.push(page);
+    while ((rest.at(-1)?.[1] ?? count) < count) rest.pop();
+    if (numbers.kind === 'RANGES' ? (rest.at(-1)?.[0] ?? count + 1) <= count : isChosen(count, numbers)) chosen.push(page);
   }
   const missing = missingPage(count, numbers);
   if (missing !== undefined) throw inconsistent(`${at}/${missing.member}`, `the document has no page ${missing.number}; it has ${count}`);
   return chosen;
 }
 
-function isChosen(number: number, numbers: PageNumbers): boolean {
-  if (numbers.kind === 'RANGES') return numbers.ranges.some(([first, last]) => number >= first && number <= last);
+function isChosen(number: number, numbers: Exclude<PageNumbers, { readonly kind: 'RANGES' }>): boolean {
   if (numbers.kind === 'PERIOD') return number >= numbers.start && (number - numbers.start) % numbers.period === 0;
   return true;
 }

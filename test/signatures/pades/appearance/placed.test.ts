@@ -132,6 +132,7 @@ describe('an image on the pages', () => {
     [{ paging: 'LAST_PAGE' }, [5]],
     [{ paging: 'ALL_PAGES' }, [1, 2, 3, 4, 5]],
     [{ paging: 'SPECIFIED_PAGES', pageSelection: '2;4-5' }, [2, 4, 5]],
+    [{ paging: 'SPECIFIED_PAGES', pageSelection: ' 4 - 5 ; 1-2;2;1 ' }, [1, 2, 4, 5]],
     [{ paging: 'PERIOD_PAGES', pageStart: 2, pagePeriod: 2 }, [2, 4]],
   ])('with %j is on the pages %j', (paging, expected) => {
     const signed = signPdf(smallPdf({ pages: 5 }), content(paging));
