@@ -24,6 +24,10 @@ export function inObjectStreams(pdf: Uint8Array): Buffer {
   return qpdf(pdf, ['--object-streams=generate']);
 }
 
+export function linearised(pdf: Uint8Array): Buffer {
+  return qpdf(pdf, ['--linearize']);
+}
+
 export interface Encryption {
   readonly method: 'AES-256' | 'AES-128' | 'RC4-128';
   /** An empty user password opens the file. */

@@ -75,6 +75,20 @@ async function deliver(runs: RequestRuns, { settles = true } = {}): Promise<Endi
   return { result: { major: 0, minor: 0, message: '' }, answer, echo: {} };
 }
 
+it('says in the message of a success what the last run noted', async () => {
+  const runs = new RequestRuns(publications, 'request-1');
+  const noting = async (...words: string[]): Promise<string> => {
+    await runs.run(async ({ notices }) => {
+      notices.push(...words);
+      return Promise.resolve({});
+    });
+    return runs.success.message;
+  };
+  expect(await noting('one', 'two')).toBe('one; two');
+  expect(await noting()).toBe('success');
+  expect(runs.success).toMatchObject({ major: 0, minor: 0 });
+});
+
 const finalFiles = (): string[] => readdirSync(directory).filter((name) => !name.startsWith('.signetd.'));
 
 describe('evidence that a request delivers outside of its answer', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, codeOf, contentDocument, description, evidenceOf, messageOf, newKey, secretOf, type TestKey } from '../../support/api.ts';
 import { judged, noValidator } from '../../support/judge.ts';
-import { encryptedPdf, inObjectStreams, taggedPdf } from '../../support/pdf-forms.ts';
+import { encryptedPdf, inObjectStreams, linearised, taggedPdf } from '../../support/pdf-forms.ts';
 import { skipNote } from '../../support/skip-note.ts';
 import { smallPdf } from '../../support/small-pdf.ts';
 
@@ -42,6 +42,8 @@ describe.skipIf(noValidator !== undefined)(`PAdES levels in independent validato
     const originals: Readonly<Record<string, { readonly pdf: Buffer; readonly parameters?: object; readonly password?: string }>> = {
       table: { pdf: smallPdf() },
       stream: { pdf: inStreams },
+      linearised: { pdf: linearised(smallPdf({ pages: 3 })) },
+      rotated: { pdf: smallPdf({ page: '/Rotate 90' }), parameters: { visibleSignature: { paging: 'FIRST_PAGE' } } },
       tagged: { pdf: taggedPdf() },
       'tagged-visible': { pdf: taggedPdf(), parameters: { visibleSignature: { paging: 'LAST_PAGE' } } },
       'certified-1': { pdf: smallPdf(), parameters: { docMDPLevel: 'LEVEL_1' } },
