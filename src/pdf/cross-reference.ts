@@ -91,6 +91,11 @@ export class CrossReference {
   entry(number: number): CrossReferenceEntry {
     return this.#index.entry(number);
   }
+
+  /** Yields the objects that exist, with their entries. */
+  inUse(): ReturnType<CrossReferenceIndex['inUse']> {
+    return this.#index.inUse();
+  }
 }
 
 function lastStart(file: FileBytes): number {

@@ -3,6 +3,7 @@ import { CrossReference } from './cross-reference.ts';
 import { SecurityHandler, type ObjectCipher } from './encryption/security-handler.ts';
 import { FileBytes } from './file-bytes.ts';
 import { decoded } from './filters.ts';
+import { bodyOf, headOf } from './indirect-object.ts';
 import { ObjectParser } from './object-parser.ts';
 import {
   isArray,
@@ -304,25 +305,6 @@ function headerOf(bytes: FileBytes): { readonly base: number; readonly version: 
   const match = /%PDF-(\d\.\d)/.exec(text);
   if (match === null || match.index > headerMaxOffset) throw new PdfFault('the file is no PDF: its header is missing');
   return { base: match.index, version: match[1] ?? '' };
-}
-
-/** Reads `12 0 obj`. Returns false for another object. */
-function headOf(parser: ObjectParser, number: number, generation: number): boolean {
-  parser.skipSpace();
-  if (parser.takeInteger() !== number) return false;
-  parser.skipSpace();
-  if (parser.takeInteger() !== generation) return false;
-  parser.skipSpace();
-  return parser.takes('obj');
-}
-
-/** Reads what stands between `obj` and `endobj`. */
-function bodyOf(parser: ObjectParser, reference: PdfReference): PdfObject {
-  const object = parser.object();
-  parser.skipSpace();
-  if (object instanceof PdfDictionary && parser.takesStream()) return new PdfStream(object, { offset: parser.offset, reference });
-  if (!parser.takes('endobj')) throw parser.fault(`object ${reference.number} does not end with endobj`);
-  return object;
 }
 
 function objectStreamOf(content: Uint8Array, value: (key: string) => PdfObject): ObjectStream {

@@ -40,6 +40,8 @@ export interface PadesState {
   readonly fieldName: string;
   readonly isBasic: boolean;
   readonly password: string | null;
+  /** The document had a signature before. */
+  readonly isSigned: boolean;
   /** Reading the document takes only some milliseconds. */
   readonly isQuick: boolean;
 }

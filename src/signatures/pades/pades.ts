@@ -14,6 +14,8 @@ import type { PadesParameters, PadesState } from './pades-state.ts';
 import { coveredDigests, withContents, type ByteRange } from './signature-room.ts';
 import { signatureRevision } from './signature-revision.ts';
 import { validationDataOf, validationDataRevision } from './validation-data.ts';
+import { checkAppended, checkEarlierSignatures } from './verify/earlier-signatures.ts';
+import { signaturesOf } from './verify/signatures-of.ts';
 import { verifyPades } from './verify-pades.ts';
 import { reasonOf } from './signature-dictionary.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -32,7 +34,8 @@ function isQuicklyDrawn({ visible, pageImage }: PadesParameters): boolean {
 
 /** PAdES (EN 319 142-1), as a revision that is appended to the document. */
 export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
-  workload: (parameters) => (isQuicklyDrawn(parameters) ? usually : inThread),
+  // Verifying what strangers signed takes what they want it to take.
+  workload: (parameters) => (isQuicklyDrawn(parameters) && !parameters.validates ? usually : inThread),
   completion: ({ isQuick }) => (isQuick ? usually : inThread),
 
   prepare(documents, parameters, chain, { now, mustBeQuick = false }) {
@@ -43,6 +46,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
       const at = `/inputDocuments/${index}`;
       const content = contentOf(document);
       const file = openPdf(contentSource([content]), document.password, at, { mustBeQuick });
+      const isSigned = refusingPdf(() => signaturesOf(file).length > 0, at);
+      if (isSigned && parameters.validates) refusingPdf(() => checkEarlierSignatures(contentSource([content]), document.password, at), at);
       const attributes = (contentDigest: Uint8Array): Uint8Array[] =>
         signedAttributes({
           ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },
@@ -72,7 +77,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
             fieldName,
             isBasic: parameters.isBasic,
             password: document.password ?? null,
-            isQuick: file.bytes.work.isQuick,
+            isQuick: file.bytes.work.isQuick && !isSigned,
+            isSigned,
           },
         },
       };
@@ -94,6 +100,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     else if (additions?.longTermData !== undefined)
       pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)));
     verifyPades(pieces, { ...state, signing, cms });
+    if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), state.password ?? undefined);
     return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
   },
 };

@@ -1,0 +1,93 @@
+import { isArray, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
+import { notAllowed, type Comparison, type Place } from './comparison.ts';
+import { checkForm } from './form-changes.ts';
+import { below, sameObjects } from './same-objects.ts';
+import { checkStructure } from './structure-changes.ts';
+
+type Check = (comparison: Comparison, was: PdfObject, is: PdfObject, place: Place) => void;
+
+/** Entries of the catalog that may change. */
+const checks: Readonly<Record<string, Check>> = {
+  AcroForm: checkForm,
+  DSS: checkStore,
+  Extensions: claimAll,
+  Metadata: (comparison, was, is, place) => void comparison.enter(was, is, place),
+  Perms: checkPermissions,
+  StructTreeRoot: checkStructure,
+  Version: (_comparison, was, is) => {
+    if (versionOf(is) < versionOf(was)) throw notAllowed('the file has a lower version');
+  },
+};
+
+/** Nodes of validation data: arrays and dictionaries in each other. */
+const nestedMax = 8;
+
+/**
+ * Compares the trailers and the catalogs. What the catalog leads to beyond the entries that may
+ * change is the same, or is found by its references.
+ * @throws {SignatureBroken}
+ */
+export function checkCatalog(comparison: Comparison): void {
+  const { before, after } = comparison;
+  if (!after.catalogReference.equals(before.catalogReference)) throw notAllowed('another catalog');
+  const encryption = { holder: 0, path: 'Encrypt' };
+  comparison.mustBeSame(before.trailer.get('Encrypt'), after.trailer.get('Encrypt'), encryption, 'the encryption');
+  // The properties of the document are metadata.
+  comparison.enter(before.trailer.get('Info'), after.trailer.get('Info'), { holder: 0, path: 'Info' });
+  comparison.settle(after.catalogReference.number);
+  const { number } = after.catalogReference;
+  for (const key of new Set([...before.catalog.keys(), ...after.catalog.keys()])) {
+    const place = { holder: number, path: key };
+    const [was, is] = [before.catalog.get(key), after.catalog.get(key)];
+    const check = checks[key];
+    if (check === undefined) comparison.mustBeSame(was, is, place, `${key} of the catalog`);
+    else check(comparison, was, is, place);
+  }
+}
+
+/** Validation data (ISO 32000-2, 12.8.4.3) shows nothing. */
+function checkStore(comparison: Comparison, was: PdfObject, is: PdfObject, place: Place): void {
+  if (comparison.before.resolved(was) !== null && comparison.after.resolved(is) === null)
+    throw notAllowed('the document security store is gone');
+  claimAll(comparison, was, is, place);
+}
+
+/** Allows all that a value leads to through arrays and dictionaries, up to streams. */
+function claimAll(comparison: Comparison, _was: PdfObject, is: PdfObject, place: Place): void {
+  claimBelow(comparison, is, place, 0);
+}
+
+function claimBelow(comparison: Comparison, object: PdfObject, at: Place, depth: number): void {
+  if (depth > nestedMax) return;
+  // What is as it was needs no claim, and what it leads to is only visited once.
+  if (object instanceof PdfReference && comparison.isClaimed(object.number)) {
+    comparison.enter(null, object, at);
+    return;
+  }
+  const { is, place } = comparison.enter(null, object, at);
+  const { holder, path } = place;
+  if (isArray(is)) for (const one of is) claimBelow(comparison, one, { holder, path: below(path, '*') }, depth + 1);
+  else if (is instanceof PdfDictionary)
+    for (const [key, value] of is.entries()) claimBelow(comparison, value, { holder, path: below(path, key) }, depth + 1);
+  else if (is instanceof PdfStream) comparison.keep(is.dictionary, place);
+}
+
+/** A certification signature stays one (12.8.6). */
+function checkPermissions(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
+  const entered = comparison.enter(was, is, at);
+  if (entered.was === null && entered.is === null) return;
+  const known = entered.was instanceof PdfDictionary ? entered.was : new PdfDictionary();
+  if (!(entered.is instanceof PdfDictionary)) throw notAllowed('the permissions of the catalog are gone');
+  for (const key of new Set([...known.keys(), ...entered.is.keys()])) {
+    const value = entered.is.get(key);
+    const isNew = key === 'DocMDP' && !known.has(key) && comparison.newFields.some((field) => sameObjects(field.value, value));
+    const place = { holder: entered.place.holder, path: below(entered.place.path, key) };
+    if (isNew) comparison.enter(null, value, place);
+    else comparison.mustBeSame(known.get(key), value, place, `${key} of the permissions`);
+  }
+}
+
+function versionOf(object: PdfObject): number {
+  const version = object instanceof PdfName ? Number(object.text) : 0;
+  return Number.isFinite(version) ? version : 0;
+}

@@ -1,0 +1,117 @@
+import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
+import { PdfReference, type PdfDictionary, type PdfObject } from '../../../pdf/objects.ts';
+import type { PdfFile } from '../../../pdf/pdf-file.ts';
+import { signatureFields, type DocMdpLevel, type LockedFields, type SignatureField } from '../signed-fields.ts';
+import { changedObjects, type FileStates, type ObjectChange } from './file-states.ts';
+import type { Edge } from './reference-scan.ts';
+import { below, referencesIn, sameObjects } from './same-objects.ts';
+
+/** What may change after a signature. */
+export interface ChangeRules {
+  readonly level: DocMdpLevel;
+  /** Fields that are locked. */
+  readonly locks: readonly LockedFields[];
+}
+
+/** Where a value stands in the file as it is now: in an object (0 for the trailer), behind these keys. */
+export interface Place {
+  readonly holder: number;
+  readonly path: string;
+}
+
+/** A value in both states, with its references followed, and where it stands now. */
+export interface Entered {
+  readonly was: PdfObject;
+  readonly is: PdfObject;
+  readonly place: Place;
+}
+
+/**
+ * Compares two states of a file. Only objects that changed need a look, but each of them from every
+ * side from which a reader can come to it. So the comparison keeps
+ * - claims: places from which a changed object may be reached, since what it is there was compared
+ *   and is allowed. They are made from the catalog down, or by what leads to an object.
+ * - settled objects: what changed of them means something only where it is allowed, whatever leads
+ *   to them: Annots of a page, V and AP of a field, K of a structure element.
+ * - edges: references from what did not change to objects that did.
+ * In the end, each edge leads to a settled object, or is claimed. Other changed objects are reached
+ * from allowed changes only, or not at all.
+ */
+export class Comparison {
+  readonly before: PdfFile;
+  readonly after: PdfFile;
+  readonly rules: ChangeRules;
+  readonly changes: ReadonlyMap<number, ObjectChange>;
+  /** Signature fields that were not there before. */
+  readonly newFields: readonly SignatureField[];
+  readonly #claims = new Map<number, Set<string>>();
+  readonly #settled = new Set<number>();
+  readonly #edges: Edge[] = [];
+
+  constructor(states: FileStates, rules: ChangeRules) {
+    this.before = states.before;
+    this.after = states.after;
+    this.rules = rules;
+    this.changes = changedObjects(states);
+    const known = new Set(signatureFields(this.before).map(({ reference }) => reference.number));
+    this.newFields = signatureFields(this.after).filter(({ reference }) => !known.has(reference.number));
+  }
+
+  /** Edges from unchanged values in changed objects. */
+  get edges(): readonly Edge[] {
+    return this.#edges;
+  }
+
+  /** Follows a value that may be a reference, and allows to reach what it names from there. */
+  enter(was: PdfObject, is: PdfObject, place: Place): Entered {
+    if (is instanceof PdfReference) this.#claim(place, is.number);
+    const here = is instanceof PdfReference ? { holder: is.number, path: '' } : place;
+    return { was: this.before.resolved(was), is: this.after.resolved(is), place: here };
+  }
+
+  #claim({ holder, path }: Place, target: number): void {
+    const places = this.#claims.get(target) ?? new Set();
+    this.#claims.set(target, places.add(`${holder} ${path}`));
+  }
+
+  isSettled(number: number): boolean {
+    return this.#settled.has(number);
+  }
+
+  /** Says of a changed object that what changed of it is allowed, whatever leads to it. */
+  settle(number: number): void {
+    this.#settled.add(number);
+  }
+
+  /** Checks that a value is the same, and keeps what it leads to. `what`: the change, for the message. */
+  mustBeSame(was: PdfObject, is: PdfObject, place: Place, what: string): void {
+    if (!sameObjects(was, is)) throw notAllowed(what);
+    this.keep(is, place);
+  }
+
+  /** Keeps the references of a value that did not change. */
+  keep(is: PdfObject, { holder, path }: Place): void {
+    for (const { path: at, target } of referencesIn(is, path))
+      if (this.changes.has(target.number)) this.#edges.push({ holder, path: at, target: target.number });
+  }
+
+  /** Keeps the values of a dictionary that did not change. */
+  keepOthers(was: PdfDictionary, is: PdfDictionary, { holder, path }: Place): void {
+    for (const [key, value] of is.entries()) if (sameObjects(was.get(key), value)) this.keep(value, { holder, path: below(path, key) });
+  }
+
+  /** Checks whether an edge leads to a change that is allowed from there. */
+  allows({ holder, path, target }: Edge): boolean {
+    return this.#settled.has(target) || this.#claims.get(target)?.has(`${holder} ${path}`) === true;
+  }
+
+  /** Checks whether something that was compared leads to an object. */
+  isClaimed(number: number): boolean {
+    return this.#settled.has(number) || this.#claims.has(number);
+  }
+}
+
+/** `what`: the change, such as `another page tree`. */
+export function notAllowed(what: string): SignatureBroken {
+  return new SignatureBroken(`does not allow what was changed after it: ${what}`);
+}

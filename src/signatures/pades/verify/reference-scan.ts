@@ -1,0 +1,111 @@
+import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
+import { PdfReference, type PdfObject } from '../../../pdf/objects.ts';
+import { PdfFault } from '../../../pdf/pdf-fault.ts';
+import type { PdfFile } from '../../../pdf/pdf-file.ts';
+import { placedObject } from '../../../pdf/placed-object.ts';
+import { isCrossReference, type FileStates } from './file-states.ts';
+import { referencesIn } from './same-objects.ts';
+
+/** A reference to an object, and where it stands. */
+export interface Edge {
+  /** Number of the object in which it stands; 0 for the trailer. */
+  readonly holder: number;
+  /** As `FoundReference.path`. */
+  readonly path: string;
+  readonly target: number;
+}
+
+/** Where a revision ends, and what has another entry since. */
+type LaterChanges = Pick<FileStates, 'stop' | 'renamed'>;
+
+const edgesMax = 2_000_000;
+
+/**
+ * What a file as it is now has of references to the objects that some later revision renamed, from
+ * one pass over all its objects. A change can become visible through objects that did not change:
+ * by a reference to an object that did not exist yet, as shadow attacks prepare it (Mladenov et al.
+ * 2021), and by an object of which the end, or all, was behind the end of its revision.
+ */
+export class ReferenceScan {
+  readonly edges: readonly Edge[];
+  /** Objects that do not end in the revision in which they begin: offset of the beginning, and of the end. */
+  readonly #torn: readonly { readonly number: number; readonly start: number; readonly end: number }[];
+  /** Offsets of objects that begin behind the end of the first state. */
+  readonly #later: ReadonlyMap<number, number>;
+  /** Objects in streams that were renamed, with the numbers of these. */
+  readonly #inRenamed: ReadonlyMap<number, number>;
+
+  private constructor(parts: {
+    readonly edges: readonly Edge[];
+    readonly torn: readonly { readonly number: number; readonly start: number; readonly end: number }[];
+    readonly later: ReadonlyMap<number, number>;
+    readonly inRenamed: ReadonlyMap<number, number>;
+  }) {
+    this.edges = parts.edges;
+    this.#torn = parts.torn;
+    this.#later = parts.later;
+    this.#inRenamed = parts.inRenamed;
+  }
+
+  /** @throws {PdfFault} beyond the limits of a file */
+  static of(file: PdfFile, states: readonly LaterChanges[]): ReferenceScan {
+    const renamed = new Set(states.flatMap((one) => Array.from(one.renamed)));
+    const stops = states.map(({ stop }) => stop);
+    const first = Math.min(...stops);
+    const edges: Edge[] = [];
+    const torn: { number: number; start: number; end: number }[] = [];
+    const later = new Map<number, number>();
+    const inRenamed = new Map<number, number>();
+    for (const [number, entry] of file.crossReference.inUse()) {
+      if (entry.kind === 'STREAM') {
+        if (renamed.has(entry.stream)) inRenamed.set(number, entry.stream);
+        collect(edges, number, readable(() => file.object(new PdfReference(number, 0))) ?? null, renamed);
+        continue;
+      }
+      if (entry.offset >= first) later.set(number, entry.offset);
+      const placed = readable(() => placedObject(file, new PdfReference(number, entry.generation), entry.offset));
+      if (placed === undefined) continue;
+      const { object, start, end } = placed;
+      if (stops.some((stop) => start < stop && stop < end)) torn.push({ number, start, end });
+      collect(edges, number, object, renamed);
+    }
+    return new ReferenceScan({ edges, torn, later, inRenamed });
+  }
+
+  /**
+   * Checks that what a revision has ends in it.
+   * @throws {SignatureBroken}
+   */
+  checkWhole({ stop, renamed }: LaterChanges): void {
+    const torn = this.#torn.find(({ number, start, end }) => start < stop && stop < end && !renamed.has(number));
+    if (torn !== undefined) throw unfinished(torn.number);
+    for (const [number, offset] of this.#later) if (offset >= stop && !renamed.has(number)) throw unfinished(number);
+    for (const [number, stream] of this.#inRenamed) if (renamed.has(stream) && !renamed.has(number)) throw unfinished(number);
+  }
+}
+
+function unfinished(number: number): SignatureBroken {
+  return new SignatureBroken(`covers only a part of object ${number}, of which the rest was added later`);
+}
+
+function collect(edges: Edge[], holder: number, object: PdfObject, renamed: ReadonlySet<number>): void {
+  const isSection = isCrossReference(object);
+  for (const { path, target } of referencesIn(object)) {
+    // A cross-reference stream is a trailer, too; only that of the newest one counts.
+    if (!renamed.has(target.number) || (isSection && trailerKeys.has(path))) continue;
+    if (edges.length === edgesMax) throw new PdfFault(`more than ${edgesMax} references to objects that changed`);
+    edges.push({ holder, path, target: target.number });
+  }
+}
+
+const trailerKeys: ReadonlySet<string> = new Set(['Root', 'Info', 'Encrypt']);
+
+/** Objects that cannot be read show nothing, before as after. */
+function readable<T>(step: () => T): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof PdfFault) return undefined;
+    throw error;
+  }
+}

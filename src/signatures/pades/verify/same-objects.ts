@@ -1,0 +1,65 @@
+import { isArray, isInteger, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
+import { PdfFault } from '../../../pdf/pdf-fault.ts';
+import type { PdfFile } from '../../../pdf/pdf-file.ts';
+
+/** Size of a stream that was written again, without its filters. */
+const streamMaxBytes = 64 * 1024 * 1024;
+
+/** Compares two values as they stand; references are the same if they name the same object. Streams never are. */
+export function sameObjects(one: PdfObject, other: PdfObject): boolean {
+  if (one === other) return true;
+  if (one instanceof PdfReference) return one.equals(other);
+  if (one instanceof PdfName) return other instanceof PdfName && one.text === other.text;
+  if (one instanceof PdfString) return other instanceof PdfString && Buffer.compare(one.bytes, other.bytes) === 0;
+  if (isArray(one)) return isArray(other) && one.length === other.length && one.every((part, at) => sameObjects(part, other[at] ?? null));
+  return one instanceof PdfDictionary && other instanceof PdfDictionary && changedKeys(one, other).length === 0;
+}
+
+/** Returns the keys of which two dictionaries have different values. */
+export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly string[] {
+  const keys = new Set([...one.keys(), ...other.keys()]);
+  return Array.from(keys).filter((key) => !sameObjects(one.get(key), other.get(key)));
+}
+
+/** Compares an indirect object in two states of a file, streams with their content. */
+export function sameIndirect(before: PdfFile, one: PdfObject, after: PdfFile, other: PdfObject): boolean {
+  if (!(one instanceof PdfStream) || !(other instanceof PdfStream)) return sameObjects(one, other);
+  const keys = changedKeys(one.dictionary, other.dictionary);
+  try {
+    if (keys.some((key) => key !== 'Length' && key !== 'Filter' && key !== 'DecodeParms')) return false;
+    const [raw, otherRaw] = [rawBytes(before, one), rawBytes(after, other)];
+    // Filters of pictures are not understood.
+    if (keys.length === 0 && raw !== undefined && otherRaw !== undefined && raw.equals(otherRaw)) return true;
+    return Buffer.compare(before.content(one, streamMaxBytes), after.content(other, streamMaxBytes)) === 0;
+  } catch (error) {
+    // Whether such a stream is the same is not known.
+    if (error instanceof PdfFault) return false;
+    throw error;
+  }
+}
+
+/** Returns the bytes of a stream as they stand in a file that is not encrypted. */
+function rawBytes(file: PdfFile, { dictionary, encoded }: PdfStream): Buffer | undefined {
+  const length = file.get(dictionary, 'Length');
+  if (file.security !== undefined || encoded instanceof Uint8Array || !isInteger(length) || length > streamMaxBytes) return undefined;
+  return file.bytes.at(encoded.offset, length);
+}
+
+/** A reference that stands in an object. */
+export interface FoundReference {
+  /** Keys of the dictionaries that lead to it, and `*` for the elements of arrays, joined by slashes. */
+  readonly path: string;
+  readonly target: PdfReference;
+}
+
+/** Yields the references that stand in an object. */
+export function* referencesIn(object: PdfObject, path = ''): Generator<FoundReference, void> {
+  if (object instanceof PdfReference) yield { path, target: object };
+  else if (isArray(object)) for (const one of object) yield* referencesIn(one, below(path, '*'));
+  else if (object instanceof PdfDictionary) for (const [key, value] of object.entries()) yield* referencesIn(value, below(path, key));
+  else if (object instanceof PdfStream) yield* referencesIn(object.dictionary, path);
+}
+
+export function below(path: string, key: string): string {
+  return path === '' ? key : `${path}/${key}`;
+}

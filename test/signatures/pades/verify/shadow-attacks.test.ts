@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PdfDictionary, PdfName, PdfStream } from '../../../../src/pdf/objects.ts';
+import type { Revision } from '../../../../src/pdf/revision.ts';
+import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
+import { signPdf } from '../sign-pdf.ts';
+import { changing, findingOf, reference, refusalOf, revised, stream } from './revised-pdf.ts';
+
+const found = ['the signature "Signature1"', 'EXISTING_SIGNATURE_INVALID'];
+const findings = (pdf: Uint8Array): unknown => [/the signature "[^"]*"/.exec(findingOf(pdf) ?? '')?.[0], refusalOf(pdf)];
+
+/** Returns a PDF with an update that is only a cross-reference: entries are offsets by their numbers. */
+function withTable(pdf: Buffer, entries: Readonly<Record<number, number | 'free'>>, size = 60): Buffer {
+  const [, previous = ''] = Array.from(pdf.toString('latin1').matchAll(/startxref\n(\d+)\n%%EOF\n/g)).at(-1) ?? [];
+  const lines = Object.entries(entries).map(([number, offset]) =>
+    offset === 'free' ? `${number} 1\n0000000000 00001 f \n` : `${number} 1\n${String(offset).padStart(10, '0')} 00000 n \n`,
+  );
+  const trailer = `trailer\n<< /Size ${size} /Root 1 0 R /Prev ${previous} >>\nstartxref\n${pdf.length}\n%%EOF\n`;
+  return Buffer.concat([pdf, Buffer.from(`xref\n${lines.join('')}${trailer}`)]);
+}
+
+/** Attacks in which the signer signs what was prepared (Mladenov et al., "Shadow Attacks", NDSS 2021). */
+describe('shadow attacks', () => {
+  it('hide: an overlay that the signer saw is taken away', () => {
+    const pdf = smallPdf({
+      page: '/Resources << /Font << /F1 3 0 R >> /XObject << /X 12 0 R >> >>',
+      content: () => 'BT /F1 24 Tf 60 700 Td (PAY 999999) Tj ET /X Do',
+      objects: ['<< /Type /XObject /Subtype /Form /BBox [0 0 600 800] /Length 16 >>\nstream\n1 g 0 0 9 9 re f\nendstream'],
+    });
+    const signed = signPdf(pdf);
+    expect(findings(withTable(signed, { 12: 'free' }))).toEqual(found);
+    expect(findings(revised(signed, (revision) => revision.set(reference(12), null)))).toEqual(found);
+    expect(findings(revised(signed, (revision) => changing(revision, reference(4), { Resources: new PdfDictionary() })))).toEqual(found);
+  });
+
+  it('replace: a font under its number, and the value of a field by its appearance', () => {
+    const signed = signPdf(smallPdf());
+    const pdf = revised(signed, (revision) => {
+      revision.set(
+        reference(3),
+        PdfDictionary.of({ Type: new PdfName('Font'), Subtype: new PdfName('Type1'), BaseFont: new PdfName('Symbol') }),
+      );
+    });
+    expect(findings(pdf)).toEqual(found);
+  });
+
+  it('hide and replace: other content that was in the file is named by a new cross-reference', () => {
+    const hidden = '5 0 obj\n<< /Length 37 >>\nstream\nBT /F1 24 Tf 60 700 Td (PAY 9) Tj ET  \nendstream\nendobj\n';
+    // The second object 5 is in a stream that nothing names, so that it is part of what is signed.
+    const signed = signPdf(smallPdf({ objects: [`<< /Length ${hidden.length} >>\nstream\n${hidden}\nendstream`] }));
+    expect(findingOf(signed)).toBeUndefined();
+    expect(findings(withTable(signed, { 5: signed.indexOf(hidden) }))).toEqual(found);
+  });
+
+  it('hide and replace: a reference to an object that does not exist yet', () => {
+    const signed = signPdf(smallPdf({ page: '/Group 50 0 R', catalog: '/OCProperties << /X 51 0 R >>' }));
+    expect(findingOf(signed)).toBeUndefined();
+    const object = '50 0 obj\n<< /S /Transparency >>\nendobj\n';
+    const offset = signed.length;
+    expect(findings(withTable(Buffer.concat([signed, Buffer.from(object)]), { 50: offset }))).toEqual(found);
+  });
+
+  it('an object that ends only in what is added later', () => {
+    // The string of object 6 goes on to the end of the file; the object is one only with what follows.
+    const pdf = pdfOf(
+      new Map([
+        [1, '<< /Type /Catalog /Pages 2 0 R >>'],
+        [2, '<< /Type /Pages /Kids [4 0 R] /Count 1 /MediaBox [0 0 600 800] >>'],
+        [4, '<< /Type /Page /Parent 2 0 R /Group 6 0 R >>'],
+        [6, '<< /S /Transparency /X ('],
+      ]),
+    );
+    const signed = signPdf(pdf);
+    expect(findingOf(signed)).toBeUndefined();
+    const closed = Buffer.concat([signed, Buffer.from('%) >> endobj\n')]);
+    expect(findings(withTable(closed, {}))).toEqual(found);
+  });
+
+  it('an object whose entry led behind the end of the signed file', () => {
+    const bodies = new Map([
+      [1, '<< /Type /Catalog /Pages 2 0 R >>'],
+      [2, '<< /Type /Pages /Kids [4 0 R] /Count 1 /MediaBox [0 0 600 800] >>'],
+      [4, '<< /Type /Page /Parent 2 0 R /Group 6 0 R >>'],
+      [6, '<< >>'],
+    ]);
+    const text = pdfOf(bodies).toString('latin1');
+    const offset = String(text.indexOf('6 0 obj')).padStart(10, '0');
+    const signed = signPdf(Buffer.from(text.replace(offset, '0000020000'), 'latin1'));
+    const object = '6 0 obj\n<< /S /Transparency >>\nendobj\n';
+    const later = Buffer.concat([signed, Buffer.alloc(20_000 - signed.length, ' '), Buffer.from(object)]);
+    expect(findings(withTable(later, {}))).toEqual(found);
+  });
+
+  it('an object stream under its number, with other objects in it', () => {
+    const signed = signPdf(withObjectStreams(smallPdf()));
+    expect(findingOf(signed)).toBeUndefined();
+    const number = Number(/(\d+) 0 obj\n<< \/Type \/ObjStm/.exec(signed.toString('latin1'))?.[1]);
+    const other = (revision: Revision): void => {
+      const old = revision.resolved(reference(number));
+      if (!(old instanceof PdfStream)) throw new Error('no object stream');
+      const content = Buffer.from(revision.file.content(old, 1_000_000)).toString('latin1').replace('/Helvetica', '/Symbol   ');
+      const entries = { Type: new PdfName('ObjStm'), N: old.dictionary.get('N'), First: old.dictionary.get('First') };
+      revision.set(reference(number), stream(content, entries));
+    };
+    expect(findings(revised(signed, other))).toEqual(found);
+  });
+});
+
+function withObjectStreams(pdf: Buffer): Buffer {
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-streams-'));
+  try {
+    writeFileSync(join(directory, 'in.pdf'), pdf);
+    execFileSync('qpdf', ['--object-streams=generate', '--deterministic-id', join(directory, 'in.pdf'), join(directory, 'out.pdf')]);
+    return readFileSync(join(directory, 'out.pdf'));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
