@@ -12,6 +12,7 @@ export const repeatedTests = [
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
   'test/keys/tampered-rows.test.ts',
   'test/service/restart.test.ts',
+  'test/pdf/hostile.test.ts',
   'test/signatures/xades/hostile.test.ts',
   'test/token/faults.test.ts',
   'test/xml/{canonical-properties,libxml2-differences}.test.ts',

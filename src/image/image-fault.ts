@@ -8,9 +8,16 @@ export class ImageFault extends Error {
 
 /** Enough for a page at 600 dpi. */
 const pixelsMax = 40_000_000;
+/** Pixels that are decoded take some bytes each. */
+const decodedPixelsMax = 16_000_000;
 
-/** Checks a size before the pixels are decoded. @throws {ImageFault} */
-export function checkSize(width: number, height: number): void {
+/**
+ * Checks a size before anything is made of it. `isDecoded`: its pixels will be.
+ * @throws {ImageFault}
+ */
+export function checkSize(width: number, height: number, { isDecoded }: { readonly isDecoded: boolean }): void {
   if (width === 0 || height === 0) throw new ImageFault('the image has no pixels');
-  if (width * height > pixelsMax) throw new ImageFault(`the image has ${width} × ${height} pixels; at most ${pixelsMax} are supported`);
+  const most = isDecoded ? decodedPixelsMax : pixelsMax;
+  if (width * height > most)
+    throw new ImageFault(`the image has ${width} × ${height} pixels; at most ${most} are supported in an image of this kind`);
 }

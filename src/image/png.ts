@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { crc32, inflateSync } from 'node:zlib';
 import { PNG } from 'pngjs';
 import type { Picture } from './picture.ts';
 import { checkSize, ImageFault } from './image-fault.ts';
@@ -26,13 +26,16 @@ export function pngPicture(bytes: Uint8Array): Picture {
   const chunks = chunksOf(bytes);
   const header = headerOf(chunks);
   const { width, height, bits, colourType, isInterlaced } = header;
-  checkSize(width, height);
   const palette = chunks.find(({ type }) => type === 'PLTE')?.data;
+  const hasPalette = palette !== undefined && palette.length > 0 && palette.length % 3 === 0 && palette.length <= 3 * 2 ** bits;
+  if (colourType === colourTypes.palette && !hasPalette) throw damaged();
   const isTransparent =
     chunks.some(({ type }) => type === 'tRNS') || colourType === colourTypes.grayAlpha || colourType === colourTypes.rgbAlpha;
-  if (isTransparent || isInterlaced || bits === 16) return decodedPicture(bytes, header);
+  const isDecoded = isTransparent || isInterlaced || bits === 16;
+  checkSize(width, height, { isDecoded });
   const rows = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data));
-  if (rows.length === 0) throw damaged();
+  checkRows(rows, header);
+  if (isDecoded) return decodedPicture(bytes, header);
   const shared = {
     width,
     height,
@@ -42,8 +45,48 @@ export function pngPicture(bytes: Uint8Array): Picture {
   } as const;
   if (colourType === colourTypes.gray) return { ...shared, colours: { space: 'GRAY' } };
   if (colourType === colourTypes.rgb) return { ...shared, colours: { space: 'RGB' } };
-  if (palette === undefined || palette.length === 0 || palette.length % 3 !== 0 || palette.length > 3 * 2 ** bits) throw damaged();
-  return { ...shared, colours: { space: 'INDEXED', palette } };
+  return { ...shared, colours: { space: 'INDEXED', palette: palette ?? Buffer.alloc(0) } };
+}
+
+/** First column and row, and the steps from one to the next, of the seven passes (PNG, 8.2). */
+const passes = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
+
+/** Bits of a pixel are those of a sample times this. */
+const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+
+/** Checks that the compressed rows are as many bytes as the size says, without more being inflated, and that each has a filter. */
+function checkRows(compressed: Uint8Array, { width, height, bits, colourType, isInterlaced }: Header): void {
+  const parts = (isInterlaced ? passes : ([[0, 0, 1, 1]] as const)).map(([left, top, across, down]) => ({
+    rows: Math.ceil((height - top) / down),
+    columns: Math.ceil((width - left) / across),
+  }));
+  const sized = parts
+    .filter(({ rows, columns }) => rows > 0 && columns > 0)
+    .map(({ rows, columns }) => ({ rows, rowBytes: 1 + Math.ceil((columns * bits * (samples[colourType] ?? 1)) / 8) }));
+  const bytes = inflated(
+    compressed,
+    sized.reduce((sum, { rows, rowBytes }) => sum + rows * rowBytes, 0),
+  );
+  let at = 0;
+  for (const { rows, rowBytes } of sized) for (let row = 0; row < rows; row += 1, at += rowBytes) if ((bytes[at] ?? 5) > 4) throw damaged();
+}
+
+function inflated(compressed: Uint8Array, length: number): Uint8Array {
+  try {
+    const bytes = inflateSync(compressed, { maxOutputLength: length });
+    if (bytes.length === length) return bytes;
+  } catch (error) {
+    throw new ImageFault('the PNG is damaged', { cause: error });
+  }
+  throw damaged();
 }
 
 interface Chunk {

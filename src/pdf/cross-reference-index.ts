@@ -1,4 +1,4 @@
-import type { CrossReferenceEntry, CrossReferenceSection, Subsection } from './cross-reference.ts';
+import type { CrossReferenceEntry, CrossReferenceSection, Subsection } from './cross-reference-section.ts';
 import { PdfFault } from './pdf-fault.ts';
 
 /** Objects whose entry is in the same place. */

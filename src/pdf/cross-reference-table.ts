@@ -1,4 +1,4 @@
-import type { CrossReferenceEntry, Subsection } from './cross-reference.ts';
+import type { CrossReferenceEntry, Subsection } from './cross-reference-section.ts';
 import { isRegular, isSpace } from './characters.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { PdfFault } from './pdf-fault.ts';

@@ -1,36 +1,15 @@
 import { CrossReferenceIndex } from './cross-reference-index.ts';
+import type { CrossReferenceEntry, CrossReferenceSection, Subsection } from './cross-reference-section.ts';
 import { inFile, objectNumberMax, readTable } from './cross-reference-table.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { isArray, isInteger, isName, PdfDictionary, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
 
-/** Where an object is: in the file, in an object stream, or nowhere. */
-export type CrossReferenceEntry =
-  | { readonly kind: 'FREE'; readonly next: number; readonly generation: number }
-  | { readonly kind: 'FILE'; readonly offset: number; readonly generation: number }
-  | { readonly kind: 'STREAM'; readonly stream: number };
-
-/** A range of objects of a section. */
-export interface Subsection {
-  readonly first: number;
-  readonly count: number;
-  entry(index: number): CrossReferenceEntry;
-}
-
-/** A section of the cross-reference: what one revision changed. */
-export interface CrossReferenceSection {
-  readonly kind: 'TABLE' | 'STREAM';
-  /** Offset in the file, as `startxref` counts it. */
-  readonly offset: number;
-  readonly trailer: PdfDictionary;
-  readonly subsections: readonly Subsection[];
-  /** The stream of a hybrid file with the objects that older readers do not see (ISO 32000-2, 7.5.8.4). */
-  readonly hidden: readonly Subsection[];
-}
-
 /** Revisions of a file. */
 const sectionsMax = 10_000;
 const subsectionsMax = 500_000;
+/** With room for the numbers of new objects. */
+const sizeMax = objectNumberMax / 2;
 /** Of all cross-reference streams without their filters; they have a few bytes for each object. */
 const streamsMaxBytes = 64 * 1024 * 1024;
 /** Where the keyword `startxref` is looked for, from the end of the file. */
@@ -59,7 +38,8 @@ export class CrossReference {
     this.isHybrid = sections.some(({ hidden }) => hidden.length > 0);
     this.#index = new CrossReferenceIndex(sections);
     const size = newest.trailer.get('Size');
-    if (!isInteger(size) || size < 1 || size > objectNumberMax) throw new PdfFault('Size of the trailer is malformed', newest.offset);
+    if (!isInteger(size) || size < 1 || Math.max(size, this.#index.end) > sizeMax)
+      throw new PdfFault('Size of the trailer, or a number of an object, is out of range', newest.offset);
     // For some readers, objects beyond Size do not exist (7.5.5). They would with the Size of a new revision.
     const beyond = this.#index.firstInUse(size);
     if (beyond !== undefined) throw new PdfFault(`Size of the trailer is ${size}, but there is an object ${beyond}`, newest.offset);

@@ -25,7 +25,7 @@ export function decoded(
 ): Uint8Array {
   let bytes = encoded;
   for (const { name, parameters } of filtersOf(dictionary, resolved)) {
-    const decode = decoders[name];
+    const decode = decoders.get(name);
     if (decode === undefined) throw new PdfFault(`a stream has the filter ${name}, which cannot be read here`);
     bytes = limited(decode, bytes, parameters, maxBytes, work);
     if (bytes.length > maxBytes) throw tooLarge(maxBytes);
@@ -40,7 +40,7 @@ function limited(decode: Decoder, bytes: Uint8Array, parameters: PdfDictionary, 
     work.decoded(made.length);
     return made;
   } catch (error) {
-    if (allowed < maxBytes) work.long();
+    if (allowed < maxBytes) work.decoded(allowed + 1);
     throw error;
   }
 }
@@ -65,20 +65,22 @@ function listOf(object: PdfObject): readonly PdfObject[] {
 
 type Decoder = (bytes: Uint8Array, parameters: PdfDictionary, maxBytes: number) => Uint8Array;
 
-const decoders: Readonly<Record<string, Decoder>> = {
-  FlateDecode: (bytes, parameters, maxBytes) => unpredicted(inflated(bytes, maxBytes), parameters),
-  Fl: (bytes, parameters, maxBytes) => unpredicted(inflated(bytes, maxBytes), parameters),
-  LZWDecode: (bytes, parameters, maxBytes) => unpredicted(lzwDecoded(bytes, parameters, maxBytes), parameters),
-  LZW: (bytes, parameters, maxBytes) => unpredicted(lzwDecoded(bytes, parameters, maxBytes), parameters),
-  ASCIIHexDecode: hexDecoded,
-  AHx: hexDecoded,
-  ASCII85Decode: (bytes, _parameters, maxBytes) => base85Decoded(bytes, maxBytes),
-  A85: (bytes, _parameters, maxBytes) => base85Decoded(bytes, maxBytes),
-  RunLengthDecode: (bytes, _parameters, maxBytes) => runsDecoded(bytes, maxBytes),
-  RL: (bytes, _parameters, maxBytes) => runsDecoded(bytes, maxBytes),
-  // It names how the stream is encrypted, which has been undone by now.
-  Crypt: (bytes) => bytes,
-};
+const decoders: ReadonlyMap<string, Decoder> = new Map(
+  Object.entries<Decoder>({
+    FlateDecode: (bytes, parameters, maxBytes) => unpredicted(inflated(bytes, maxBytes), parameters),
+    Fl: (bytes, parameters, maxBytes) => unpredicted(inflated(bytes, maxBytes), parameters),
+    LZWDecode: (bytes, parameters, maxBytes) => unpredicted(lzwDecoded(bytes, parameters, maxBytes), parameters),
+    LZW: (bytes, parameters, maxBytes) => unpredicted(lzwDecoded(bytes, parameters, maxBytes), parameters),
+    ASCIIHexDecode: hexDecoded,
+    AHx: hexDecoded,
+    ASCII85Decode: (bytes, _parameters, maxBytes) => base85Decoded(bytes, maxBytes),
+    A85: (bytes, _parameters, maxBytes) => base85Decoded(bytes, maxBytes),
+    RunLengthDecode: (bytes, _parameters, maxBytes) => runsDecoded(bytes, maxBytes),
+    RL: (bytes, _parameters, maxBytes) => runsDecoded(bytes, maxBytes),
+    // It names how the stream is encrypted, which has been undone by now.
+    Crypt: (bytes) => bytes,
+  }),
+);
 
 function tooLarge(maxBytes: number): PdfFault {
   return new PdfFault(`a stream has more than ${maxBytes} bytes without its filters`);

@@ -164,12 +164,17 @@ export class ObjectParser {
 
   /** Reads what makes an integer the beginning of a reference: `0 R`. */
   #restOfReference(number: number): PdfReference | undefined {
-    if (!isSpace(this.#bytes[this.at])) return undefined;
+    if (!this.#isAtSpace) return undefined;
     this.skipSpace();
     const generation = this.takeInteger();
-    if (generation === undefined || !isSpace(this.#bytes[this.at])) return undefined;
+    if (generation === undefined || !this.#isAtSpace) return undefined;
     this.skipSpace();
     return this.takes('R') ? this.#weighed(weights.reference, new PdfReference(number, generation)) : undefined;
+  }
+
+  /** White space or a comment is next, which counts as such (7.2.4). */
+  get #isAtSpace(): boolean {
+    return isSpace(this.#bytes[this.at]) || this.#bytes[this.at] === 0x25;
   }
 
   #number(): number {

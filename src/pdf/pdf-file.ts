@@ -29,6 +29,8 @@ const keptObjectsMaxBytes = 16 * 1024 * 1024;
 const keptObjectBytes = 128;
 /** Objects that need each other to be read, as an object stream needs its length. */
 const nestedReadsMax = 16;
+/** Of objects that there are not: some readers have no higher ones (ISO 32000-1, annex C). */
+const danglingNumberMax = 8_388_607;
 /** Of the dictionaries that say how a file or a stream is encrypted. */
 const flatValuesMax = 10_000;
 /** References that lead to references. */
@@ -63,6 +65,7 @@ export class PdfFile {
   readonly security: SecurityHandler | undefined;
   readonly #objects = new Map<number, PdfObject>();
   #objectsBytes = 0;
+  #referredEnd = 1;
   readonly #objectStreams = new Map<number, ObjectStream>();
   #objectStreamBytes = 0;
   /** Objects that are being read, so that one which needs itself is found. */
@@ -81,6 +84,7 @@ export class PdfFile {
     this.headerVersion = version;
     this.base = base;
     this.crossReference = CrossReference.read(this.bytes, base, (offset, maxBytes) => this.#crossReferenceStream(offset, maxBytes));
+    this.#referredEnd = this.crossReference.size;
     this.security = this.#openSecurity(password);
     // What was read until here was not decrypted.
     this.#objects.clear();
@@ -116,6 +120,7 @@ export class PdfFile {
     const { number, generation } = reference;
     // The entry of object 0 begins the list of free ones (7.5.4).
     if (number === 0) return null;
+    if (number >= this.#referredEnd) this.#referTo(reference);
     const known = this.#objects.get(number);
     if (known !== undefined) return this.#generationOf(number) === generation ? known : null;
     if (this.#generationOf(number) !== generation) return null;
@@ -134,6 +139,19 @@ export class PdfFile {
     } finally {
       this.#reading.delete(number);
     }
+  }
+
+  /**
+   * One more than the highest number of an object that there is, or that was asked for. A new object
+   * with a lower number would be what a reference leads to that has led to nothing until then.
+   */
+  get referredEnd(): number {
+    return this.#referredEnd;
+  }
+
+  #referTo(reference: PdfReference): void {
+    if (reference.number > danglingNumberMax) throw new PdfFault(`the reference ${reference.toString()} leads to no object that can be`);
+    this.#referredEnd = reference.number + 1;
   }
 
   /** Returns a value of a dictionary with its references followed. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CrossReferenceEntry } from './cross-reference.ts';
+import type { CrossReferenceEntry } from './cross-reference-section.ts';
 import { isArray, isInteger, PdfDictionary, type PdfHole, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from './objects.ts';
 import { writeObject } from './object-text.ts';
 import type { PdfFile } from './pdf-file.ts';
@@ -51,12 +51,16 @@ export class Revision {
 
   /** Returns the reference of an object that is added later. */
   reserve(): PdfReference {
-    const reference = new PdfReference(this.#next, 0);
-    this.#next += 1;
-    return reference;
+    const number = Math.max(this.#next, this.file.referredEnd);
+    this.#next = number + 1;
+    return new PdfReference(number, 0);
   }
 
+  /** @throws {PdfFault} for a reference that no object can have */
   set({ number, generation }: PdfReference, object: PdfObject): void {
+    if (number === 0 || generation > 65_535) throw new PdfFault(`the reference ${number} ${generation} R leads to no object that can be`);
+    // A reference can have led to nothing until now.
+    this.#next = Math.max(this.#next, number + 1);
     this.#objects.set(number, { generation, object });
   }
 

@@ -62,7 +62,7 @@ export class WorkLimit {
       throw new PdfFault(`the streams to be read have more than ${usual.decodedBytes} bytes in total without their filters`);
   }
 
-  /** Notes work that takes long by its nature, or that failed at a limit of quick work. @throws {NotQuick} */
+  /** Notes work that takes long by its nature. @throws {NotQuick} */
   long(): void {
     this.#decodedBytes += quick.decodedBytes + 1;
     if (this.#mustBeQuick) throw new NotQuick();

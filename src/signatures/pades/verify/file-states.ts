@@ -1,6 +1,6 @@
 import type { ByteSource } from '../../../asn1/byte-source.ts';
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
-import type { CrossReferenceEntry, CrossReferenceSection } from '../../../pdf/cross-reference.ts';
+import type { CrossReferenceEntry, CrossReferenceSection } from '../../../pdf/cross-reference-section.ts';
 import { isName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import { PdfFile } from '../../../pdf/pdf-file.ts';
