@@ -15,6 +15,7 @@ import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
 import { levelLines } from './levels.ts';
 import { reportKeys } from './key-figures.ts';
+import { padesLines } from './pades.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
 import { createScratchCertificates } from './scratch-certificates.ts';
@@ -118,6 +119,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   print(await transferLines(quickstart, directory));
   print(await levelLines(quickstart, directory, say));
   print(await xadesLines(quickstart, directory, say));
+  print(await padesLines(quickstart, directory, say));
   say('a long CRL');
   print([measureCrl()]);
 }

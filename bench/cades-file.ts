@@ -4,20 +4,17 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
-import { closeSync, createReadStream, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { request } from 'node:https';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
-import { z } from 'zod';
 import { readCertificateText, type Certificate } from '../src/x509/certificate.ts';
 import { usualProperties } from '../src/signatures/request/signed-properties.ts';
 import { completeSignatures, prepareSignatures, type SignerPlan } from '../src/signatures/signatures.ts';
 import { WorkThreads } from '../src/threads/work-threads.ts';
 import type { Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
-import { signetdPids } from './signetd-processes.ts';
+import { residentMebibytes } from './signetd-processes.ts';
+import { upload } from './stored-file.ts';
 
 const mebibyte = 1024 * 1024;
 const fileBytes = 300_000_000;
@@ -131,7 +128,6 @@ async function manyDocumentsLine(quickstart: Quickstart): Promise<string> {
 }
 
 const detachedCades = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
-const Uploaded = z.object({ fileID: z.string(), fileSize: z.number() });
 
 /**
  * Signs as a caller would: uploads the file, signs it in place, and gets the signature in the
@@ -142,7 +138,7 @@ async function transferLine(quickstart: Quickstart, ftmRoot: string, path: strin
   const keyReference = await service.createKey();
   try {
     const begin = performance.now();
-    const { fileID, fileSize } = await upload(quickstart, new URL(`${ftmRoot}/files`, quickstart.baseUrl), path);
+    const { fileID, fileSize } = await upload(quickstart, ftmRoot, path);
     const uploadSeconds = (performance.now() - begin) / 1000;
     const inputDocuments = [{ ID: 'd', FTMData: { fileID, fileSize } }];
     const idle = residentMebibytes();
@@ -160,33 +156,6 @@ async function transferLine(quickstart: Quickstart, ftmRoot: string, path: strin
   } finally {
     await service.removeKey(keyReference);
   }
-}
-
-async function upload(quickstart: Quickstart, url: URL, path: string): Promise<z.output<typeof Uploaded>> {
-  const { client } = new ServiceClient(quickstart, quickstart.clients.app);
-  const { resolve, reject, promise } = Promise.withResolvers<string>();
-  const sent = request(
-    url,
-    {
-      method: 'POST',
-      cert: readFileSync(client.certificate),
-      key: readFileSync(client.key),
-      ca: readFileSync(quickstart.caCertificate),
-      headers: { 'Content-Type': 'application/octet-stream', 'Content-Length': fileBytes },
-      agent: false,
-    },
-    (response) => {
-      text(response).then(resolve, reject);
-    },
-  );
-  sent.on('error', reject);
-  await pipeline(createReadStream(path), sent);
-  return Uploaded.parse(JSON.parse(await promise));
-}
-
-function residentMebibytes(): number {
-  const kibibytes = signetdPids().map((pid) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0));
-  return kibibytes.reduce((total, one) => total + one, 0) / 1024;
 }
 
 async function best(work: () => void | Promise<void>): Promise<number> {

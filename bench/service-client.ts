@@ -47,6 +47,11 @@ export class ServiceClient {
     return Buffer.byteLength(await this.#post(operation, body));
   }
 
+  /** Returns an answer of the operation. */
+  async answer(operation: string, body: object): Promise<unknown> {
+    return JSON.parse(await this.#post(operation, body));
+  }
+
   /** @throws {Error} unless the status is 200 */
   async #post(operation: string, body: object): Promise<string> {
     const { resolve, reject, promise } = Promise.withResolvers<string>();

@@ -32,3 +32,23 @@ function readChildren(path: string): number[] {
     return [];
   }
 }
+
+/** Returns the resident memory of all processes of the running quickstart. */
+export function residentMebibytes(): number {
+  const kibibytes = signetdPids().map((pid) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0));
+  return kibibytes.reduce((total, one) => total + one, 0) / 1024;
+}
+
+/** Linux counts in hundredths of a second. */
+const ticksPerSecond = 100;
+
+/** Returns the processor time that all processes of the running quickstart have taken. */
+export function cpuSeconds(): number {
+  const ticks = signetdPids().map((pid) => {
+    // The name of the program stands in parentheses, and may have spaces (proc(5)).
+    const [, rest = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    const fields = rest.split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return ticks.reduce((total, one) => total + one, 0) / ticksPerSecond;
+}

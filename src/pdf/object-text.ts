@@ -1,4 +1,3 @@
-import { hexDigit } from './characters.ts';
 import type { ObjectCipher } from './encryption/security-handler.ts';
 import { isArray, PdfDictionary, PdfHole, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from './objects.ts';
 
@@ -59,10 +58,4 @@ function stringText(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   if (/^[ -~]*$/.test(text)) return `(${text.replaceAll(/[\\()]/g, String.raw`\$&`)})`;
   return `<${Buffer.from(text, 'latin1').toString('hex')}>`;
-}
-
-/** Returns a hexadecimal string's bytes as they stand between `<` and `>`; undefined for other characters. */
-export function hexBytes(digits: Uint8Array): Uint8Array | undefined {
-  if (digits.length % 2 !== 0 || digits.some((byte) => hexDigit(byte) < 0)) return undefined;
-  return Buffer.from(Buffer.from(digits).toString('latin1'), 'hex');
 }

@@ -85,6 +85,10 @@ export class PdfDictionary {
     return Array.from(this.#entries);
   }
 
+  values(): Iterable<PdfObject> {
+    return this.#entries.values();
+  }
+
   /** Returns the dictionary with other values for some keys; `null` or undefined removes a key. */
   with(changes: Readonly<Record<string, PdfObject | undefined>>): PdfDictionary {
     const entries = new Map(this.#entries);

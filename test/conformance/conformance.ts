@@ -1,5 +1,5 @@
 /**
- * Makes matrices of CAdES and XAdES signatures with a service of its own and has an outside validator judge each: conformance.ts [all|pairs] [CAdES|XAdES] [DIRECTORY]
+ * Makes matrices of CAdES, XAdES and PAdES signatures with a service of its own and has an outside validator judge each: conformance.ts [all|pairs] [CAdES|XAdES|PAdES] [DIRECTORY]
  * The validator is the command that `conformance.json` names, or SIGNETD_VALIDATOR: it gets one JSON object a line and answers one a line, in that order
  * (docs/conformance.md).
  */
@@ -21,8 +21,8 @@ const Judgement = z.object({
 type Judgement = z.output<typeof Judgement>;
 
 const [which = 'all', ...others] = process.argv.slice(2);
-if (which !== 'all' && which !== 'pairs') throw new Error('usage: conformance.ts [all|pairs] [CAdES|XAdES] [DIRECTORY]');
-const everyFamily: readonly Family[] = ['CAdES', 'XAdES'];
+if (which !== 'all' && which !== 'pairs') throw new Error('usage: conformance.ts [all|pairs] [CAdES|XAdES|PAdES] [DIRECTORY]');
+const everyFamily: readonly Family[] = ['CAdES', 'XAdES', 'PAdES'];
 const only = everyFamily.filter((family) => family === others[0]);
 const given = others[only.length];
 const directory = given === undefined ? mkdtempSync(join(tmpdir(), 'signetd-conformance-')) : resolve(given);
@@ -66,7 +66,8 @@ function validator(): readonly string[] {
  * Below LT a signature holds no revocation data, which a validator may miss. Without signing time it is no baseline signature: it is to be sound, and that is
  * all that may be found missing. Where a validator is known to be wrong, another one is to accept the signature.
  */
-function isAccepted({ request: { require: claimed }, refusedBy }: MadeSignature, { verdict, level, validators }: Judgement): boolean {
+function isAccepted({ request, plainLevel, refusedBy }: MadeSignature, { verdict, level, validators }: Judgement): boolean {
+  const claimed = request.require ?? plainLevel;
   const isLow = claimed === undefined || claimed === 'B' || claimed === 'T';
   const isGood = (one: string): boolean => one === 'valid' || (isLow && one === 'valid-except-revocation');
   const critics = validators.filter((one) => !isGood(one.verdict) && one.verdict !== 'not-applicable');
@@ -85,11 +86,11 @@ function lacksOnlyTime(reason: string): boolean {
 function report(judged: readonly (MadeSignature & { readonly judgement: Judgement | undefined })[]): void {
   const columns = [...levels, 'none'];
   const rows = new Map<string, number[]>();
-  for (const { family, request, judgement } of judged) {
+  for (const { family, request, plainLevel, judgement } of judged) {
     for (const { name, verdict } of judgement?.validators ?? []) {
-      const title = `${family}  ${name}: ${verdict}`;
+      const title = `${family}${plainLevel === undefined ? '' : ' BASIC'}  ${name}: ${verdict}`;
       const counts = rows.get(title) ?? columns.map(() => 0);
-      const column = columns.indexOf(request.require ?? 'none');
+      const column = columns.indexOf(request.require ?? plainLevel ?? 'none');
       counts[column] = (counts[column] ?? 0) + 1;
       rows.set(title, counts);
     }

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import * as cades from './cades-matrix.ts';
 import { makeCades, makeCoSignatures } from './cades-signatures.ts';
 import type { Level } from './levels.ts';
+import * as pades from './pades-matrix.ts';
+import { makePades } from './pades-signatures.ts';
 import { SigningService, type KeyType } from './signing-service.ts';
 import * as xades from './xades-matrix.ts';
 import { makeSeries, series } from './xades-series.ts';
@@ -15,13 +17,19 @@ export interface ValidationRequest {
   readonly trust: readonly string[];
   /** The level claimed; absent where the signature claims none: without signing time it is no baseline signature (EN 319 122-1 §6.3, EN 319 132-1 §6.3). */
   readonly require?: Level;
+  /** The signature is no baseline signature, as BASIC ones in PDF. */
+  readonly plain?: true;
+  /** Of an encrypted PDF. */
+  readonly password?: string;
 }
 
-export type Family = 'CAdES' | 'XAdES';
+export type Family = 'CAdES' | 'XAdES' | 'PAdES';
 
 /** A signature to be judged. */
 export interface Sample {
   readonly request: ValidationRequest;
+  /** Level that a plain signature reaches. */
+  readonly plainLevel?: Level;
   /** A validator that refuses it wrongly, for a reason that is known: the others judge it. */
   readonly refusedBy?: string;
 }
@@ -58,6 +66,8 @@ export async function makeSignatures(directory: string, { which, families }: Sel
         ...(which === 'all' ? xades.everyTriple() : xades.everyPair()).map((one) => async () => makeXades(service, directory, one)),
         ...Object.keys(series).map((name) => async () => makeSeries(service, directory, name)),
       ],
+      PAdES: () =>
+        (which === 'all' ? pades.everyCombination() : pades.everyPair()).map((one) => async () => makePades(service, directory, one)),
     };
     const signatures: MadeSignature[] = [];
     const failures: string[] = [];

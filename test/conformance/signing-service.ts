@@ -22,6 +22,8 @@ export type KeyType = (typeof clients)[keyof typeof clients][number];
 interface Input {
   readonly bytes: Buffer;
   readonly fileName?: string;
+  /** Of an encrypted PDF. */
+  readonly password?: string | undefined;
 }
 
 /** A service of its own, with a key of each type. */
@@ -70,10 +72,11 @@ export class SigningService {
 
   /** Signs in one step. A refusal is an error. */
   async sign(keyType: KeyType, parameters: object, documents: readonly Input[]): Promise<Buffer<ArrayBuffer>> {
-    const inputDocuments = documents.map(({ bytes, fileName }, index) => ({
+    const inputDocuments = documents.map(({ bytes, fileName, password }, index) => ({
       ID: `document-${index}`,
       base64Data: { base64Value: bytes.toString('base64') },
       ...(fileName === undefined ? {} : { fileName }),
+      ...(password === undefined ? {} : { password }),
     }));
     const client = Object.entries(clients).find(([, types]) => types.some((type) => type === keyType))?.[0] ?? '';
     const body = { keyReference: this.#keys.get(keyType), parameters, inputDocuments };

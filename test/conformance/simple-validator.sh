@@ -1,9 +1,9 @@
 #!/bin/sh
-# Judges CMS signatures by OpenSSL alone, and XML signatures, alone or in an ASiC-E container, by xmlsec1 alone: digests, values and chain, for CMS the
-# signing-certificate attribute too. It knows nothing of levels. xmlsec1 1.2 does not know RSASSA-PSS: such a signature is not-applicable.
+# Judges CMS signatures by OpenSSL alone, XML signatures, alone or in an ASiC-E container, by xmlsec1 alone: digests, values and chain, for CMS the
+# signing-certificate attribute too; and PDF signatures by pdfsig alone, digests and values. It knows nothing of levels. xmlsec1 1.2 does not know RSASSA-PSS: such a signature is not-applicable.
 # Reads one JSON object a line ({"file", "content": [path or {"path", "name"}], "trust": [path]}) and writes one a line.
 set -eu
-for program in jq openssl xmlsec1 unzip; do
+for program in jq openssl pdfsig xmlsec1 unzip; do
   command -v "$program" >/dev/null || { echo "$program is missing: install it, or name another validator" >&2; exit 1; }
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/signetd-validator.XXXXXX")
@@ -55,10 +55,22 @@ judge_xml() {
   rm -rf "$folder"
 }
 
+judge_pdf() {
+  password=$(of '.password // empty')
+  said=$(HOME=$work LC_ALL=C pdfsig -nocert ${password:+-upw "$password"} "$file" 2>&1) || :
+  # Document time-stamps, of type unknown, and fields that nobody has signed are not judged.
+  reason=$(printf '%s\n' "$said" | awk '
+    /^Signature #/ { time_stamp = 0 }
+    /- Signature Type: unknown/ { time_stamp = 1 }
+    /- Signature Validation:/ && !time_stamp { judged = 1; if ($0 !~ /Signature is Valid/) print }
+    END { if (!judged) print "no signature" }')
+  if [ -z "$reason" ]; then verdict=valid; else verdict=invalid; fi
+}
+
 while IFS= read -r line; do
   of() { printf '%s' "$line" | jq -r "$1"; }
   file=$(of .file)
-  case $file in *.xml | *.asice) validator=xmlsec1 && judge_xml ;; *) validator=openssl && judge_cms ;; esac
+  case $file in *.xml | *.asice) validator=xmlsec1 && judge_xml ;; *.pdf) validator=pdfsig && judge_pdf ;; *) validator=openssl && judge_cms ;; esac
   jq -nc --arg file "$file" --arg name "$validator" --arg verdict "$verdict" --arg reason "$reason" \
     '{file: $file, verdict: $verdict, validators: [{name: $name, verdict: $verdict, reasons: (if $verdict == "valid" then [] else [$reason] end)}]}'
 done

@@ -7,6 +7,7 @@ samples=$(mktemp -d "${TMPDIR:-/tmp}/signetd-samples.XXXXXX")
 trap 'rm -rf "$samples"' EXIT
 
 SIGNETD_VALIDATOR="$tools/validate --batch" sh packaging/node24.sh test/conformance/conformance.ts pairs "$samples"
+sh test/conformance/verapdf.sh "$samples"
 
 for certificate in "$samples"/certificate-*.der; do
   "$tools/lint" "$certificate" --issuer "$samples/issuing.pem" >"$samples/lint.json" || { cat "$samples/lint.json"; exit 1; }

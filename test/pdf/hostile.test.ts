@@ -13,7 +13,7 @@ function outcomeOf({ bytes, password }: GivenPdf, parameters: Readonly<Record<st
     return 'SIGNED';
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'INTERNAL') throw error;
-    if (error.message === '') throw new Error('a refusal without a message');
+    if (error.message === '') throw new Error('a refusal without a message', { cause: error });
     return error.code;
   }
 }

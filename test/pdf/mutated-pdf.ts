@@ -160,9 +160,9 @@ const keywords = /\b(?:obj|endobj|stream|endstream|xref|trailer|startxref|R|n|f|
 export function changed({ bytes, made }: GivenPdf, all: readonly Change[]): Buffer {
   if (made === undefined) return all.reduce(changedOnce, bytes);
   const objects: Record<number, string | MadeStream> = { ...made.objects };
-  const numbers = Object.keys(objects).map(Number);
+  const places = Object.keys(objects).map(Number);
   for (const one of all) {
-    const number = numbers[one.at % numbers.length] ?? 1;
+    const number = places[one.at % places.length] ?? 1;
     const object = objects[number] ?? '';
     const within = (text: string): string =>
       changedOnce(Buffer.from(text, 'latin1'), { ...one, at: one.other, other: one.at }).toString('latin1');

@@ -28,20 +28,6 @@ export function linearised(pdf: Uint8Array): Buffer {
   return qpdf(pdf, ['--linearize']);
 }
 
-export interface Encryption {
-  readonly method: 'AES-256' | 'AES-128' | 'RC4-128';
-  /** An empty user password opens the file. */
-  readonly user?: string;
-  readonly owner?: string;
-}
-
-/** The PDF encrypted with R6 (AES-256), R4 (AES-128) or R3 (RC4-128). */
-export function encryptedPdf(pdf: Uint8Array, { method, user = '', owner = 'owner' }: Encryption): Buffer {
-  const isStrong = method === 'AES-256';
-  const options = isStrong ? ['256'] : ['128', `--use-aes=${method === 'AES-128' ? 'y' : 'n'}`];
-  return qpdf(pdf, [...(isStrong ? [] : ['--allow-weak-crypto']), '--encrypt', user, owner, ...options, '--']);
-}
-
 function qpdf(pdf: Uint8Array, options: readonly string[]): Buffer {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-qpdf-'));
   try {

@@ -14,9 +14,15 @@ export interface JudgedSignature {
   readonly coversAll: boolean;
 }
 
-/** Returns the signatures of a PDF as pdfsig judges them, in its order, without fields that are not signed. Certificates are not judged. */
+/**
+ * Returns the signatures of a PDF as pdfsig judges them, in its order, without fields that are not signed. Certificates are not judged.
+ * `password`: the user's or the owner's; pdfsig reads 32 bytes of it at most.
+ */
 export function pdfSignatures(pdf: Uint8Array, password?: string): readonly JudgedSignature[] {
-  const said = inFile(pdf, (path) => run('pdfsig', ['-nocert', ...(password === undefined ? [] : ['-upw', password]), path]).stdout);
+  const said = inFile(
+    pdf,
+    (path) => run('pdfsig', ['-nocert', ...(password === undefined ? [] : ['-upw', password, '-opw', password]), path]).stdout,
+  );
   return said
     .split(/^Signature #\d+:$/m)
     .slice(1)

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { documentBytes } from '../text-string.ts';
 import { rc4 } from './rc4.ts';
 
 /** What the standard security handler keeps in its dictionary (ISO 32000-2, 7.6.4.2, table 21). */
@@ -26,7 +27,18 @@ export interface FileKey {
 
 /** Finds the file encryption key (7.6.4.3). Undefined if the password is none of this file. */
 export function fileKey(entries: StandardEntries, password: string): FileKey | undefined {
-  return entries.revision >= 5 ? newKey(entries, password) : oldKey(entries, password);
+  for (const given of encodings(entries, password)) {
+    const found = entries.revision >= 5 ? newKey(entries, given) : oldKey(entries, given);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** As the standard has it first: some programs write a password in UTF-8 as it is, whatever the revision. */
+function encodings({ revision }: StandardEntries, password: string): readonly Buffer[] {
+  const usual = revision >= 5 ? Buffer.from(prepared(password)) : documentBytes(password);
+  const other = Buffer.from(password);
+  return usual === undefined || Buffer.compare(usual, other) === 0 ? [other] : [Buffer.from(usual), other];
 }
 
 /** Algorithm 2, step a. */
@@ -42,8 +54,7 @@ function md5(...parts: readonly Uint8Array[]): Buffer {
   return digest.digest();
 }
 
-function oldKey(entries: StandardEntries, password: string): FileKey | undefined {
-  const given = Buffer.from(password, 'latin1');
+function oldKey(entries: StandardEntries, given: Uint8Array): FileKey | undefined {
   const ofOwner = keyOfUser(entries, userPassword(entries, given));
   if (isUserKey(entries, ofOwner)) return { key: ofOwner, isOwner: true };
   const ofUser = keyOfUser(entries, given);
@@ -89,8 +100,8 @@ function xored(key: Uint8Array, value: number): Uint8Array {
 const passwordMaxBytes = 127;
 
 /** Algorithm 2.A. */
-function newKey({ revision, owner, user, ownerEncrypted, userEncrypted }: StandardEntries, password: string): FileKey | undefined {
-  const given = Buffer.from(prepared(password)).subarray(0, passwordMaxBytes);
+function newKey({ revision, owner, user, ownerEncrypted, userEncrypted }: StandardEntries, password: Uint8Array): FileKey | undefined {
+  const given = password.subarray(0, passwordMaxBytes);
   const ofUser = user.subarray(0, 48);
   const hashed = (salted: Uint8Array, from: number, userData: Uint8Array): Uint8Array =>
     hardened(revision, given, salted.subarray(from, from + 8), userData);

@@ -1,6 +1,6 @@
 import type { EvidencePiece } from '../../documents/content.ts';
 import { archivalOf } from '../../pdf/archival.ts';
-import { PdfDictionary, PdfName } from '../../pdf/objects.ts';
+import { PdfDictionary, PdfName, PdfReference } from '../../pdf/objects.ts';
 import { PdfFile } from '../../pdf/pdf-file.ts';
 import { Revision } from '../../pdf/revision.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -41,12 +41,25 @@ export function documentTimeStamp(
   const page = widget === undefined ? firstPage(file) : pageOfWidget(file, widget);
   addField(revision, {
     ...{ page, value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
-    // Validators take an appearance for a filled form, which a certified document may not allow. From
-    // PDF/A-2 on a field of no size needs none (ISO 19005-2, 6.3.3).
-    appearance: archivalOf(file)?.part === 1 ? emptyAppearance(revision) : undefined,
+    appearance: archivalOf(file)?.part === 1 ? knownAppearance(revision) : undefined,
   });
   declareExtension(revision);
   return room.placed(revision.write(), file.bytes.length);
+}
+
+/**
+ * Returns the appearance of another signature. Validators take a new one for a filled form, which a
+ * certified document may not allow. PDF/A-1 wants one for each field (ISO 19005-1, 6.9); from PDF/A-2
+ * on, one of no size needs none (ISO 19005-2, 6.3.3), and does not show this one either.
+ */
+function knownAppearance(revision: Revision): PdfReference {
+  const { file } = revision;
+  for (const { dictionary } of signatureFields(file).flatMap(({ widgets }) => widgets)) {
+    const appearances = file.get(dictionary, 'AP');
+    const known = appearances instanceof PdfDictionary ? appearances.get('N') : null;
+    if (known instanceof PdfReference) return known;
+  }
+  return emptyAppearance(revision);
 }
 
 /**

@@ -22,7 +22,8 @@ import {
 } from '../../support/api.ts';
 import { openssl } from '../../support/openssl.ts';
 import { derOf } from '../../support/outside-signer.ts';
-import { encryptedPdf, inObjectStreams, taggedPdf } from '../../support/pdf-forms.ts';
+import { encryptedPdf } from '../../support/encrypted-pdf.ts';
+import { inObjectStreams, taggedPdf } from '../../support/pdf-forms.ts';
 import { pdfSignatures, qpdfFindings } from '../../support/pdf-judges.ts';
 import { ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
 import { smallPdf } from '../../support/small-pdf.ts';
@@ -85,8 +86,8 @@ describe('a PAdES signature at a level above baseline B', () => {
         ['with a cross-reference table', smallPdf()] as const,
         ['with object streams', inObjectStreams(smallPdf())] as const,
         ['that is tagged', taggedPdf()] as const,
-        ['encrypted with AES-256', encryptedPdf(smallPdf(), { method: 'AES-256' })] as const,
-        ['encrypted with AES-128', encryptedPdf(inObjectStreams(smallPdf()), { method: 'AES-128' })] as const,
+        ['encrypted with AES-256', encryptedPdf(smallPdf(), { revision: 6, user: '', owner: 'owner' })] as const,
+        ['encrypted with AES-128', encryptedPdf(inObjectStreams(smallPdf()), { revision: 4, user: '', owner: 'owner' })] as const,
       ].map(([name, pdf]) => [level, name, pdf] as const),
     ),
   )('%s, in a file %s, holds what the level needs, and pdfsig and qpdf accept it', async (level, _, pdf) => {
@@ -107,7 +108,7 @@ describe('a PAdES signature at a level above baseline B', () => {
     servers.push(lists);
     const CRL = { URLSource: 'CLIENT', clientURL: [lists.url, `${description.publicUrl}/pki/root.crl`] };
     const revocationData = { signerCertificate: { CRL }, authorityCertificates: { CRL } };
-    const pdf = encryptedPdf(smallPdf(), { method: 'AES-256', user: 'secret' });
+    const pdf = encryptedPdf(smallPdf(), { revision: 6, user: 'secret', owner: 'owner' });
     const prepared = await call(client, 'signature/remotePreSign', {
       parameters: parametersOf('LTA', { revocationData }),
       inputDocuments: [{ ...contentDocument(pdf), password: 'secret' }],

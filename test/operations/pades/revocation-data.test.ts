@@ -76,16 +76,27 @@ interface PreSigning {
   readonly chain: readonly ScratchAuthority[];
 }
 
-async function completed(prepared: ApiAnswer, signer = person): Promise<ApiAnswer> {
-  expect([codeOf(prepared), messageOf(prepared)]).toEqual(['0/0', 'success']);
+type Values = readonly { readonly id: string; readonly signatureValue: string }[];
+
+/** Values for a session. Those of ECDSA differ each time. */
+function valuesFor(prepared: ApiAnswer, signer = person): Values {
   const entries = (prepared.body['signerData'] as unknown as { digest: { id: string; dataToSign: string }[] }).digest;
   const key = createPrivateKey(readFileSync(signer.key));
-  const signatureValueMapping = entries.map(({ id, dataToSign }) => {
+  return entries.map(({ id, dataToSign }) => {
     const value = signValue('sha256', Buffer.from(dataToSign, 'base64'), key);
     return { id, signatureValue: value.toString('base64') };
   });
+}
+
+async function completedWith(prepared: ApiAnswer, values: Values, headers: Record<string, string> = {}): Promise<ApiAnswer> {
   const signatureThreadId = textOf(prepared.body['signatureThreadId']);
-  return call(client, 'signature/remoteSign', { signatureThreadId, signatureValues: { signatureValueMapping } });
+  const signatureValues = { signatureValueMapping: values };
+  return call(client, 'signature/remoteSign', { signatureThreadId, signatureValues }, headers);
+}
+
+async function completed(prepared: ApiAnswer, signer = person): Promise<ApiAnswer> {
+  expect([codeOf(prepared), messageOf(prepared)]).toEqual(['0/0', 'success']);
+  return completedWith(prepared, valuesFor(prepared, signer));
 }
 
 const told = (answer: ApiAnswer): [string, string] => [codeOf(answer), messageOf(answer)];
@@ -297,6 +308,16 @@ describe('revocationData', () => {
   it('is not looked at with another format', async () => {
     const XP7Providers = { CXP7Parameters: { detached: true }, PXP7Parameters: { revocationData: {} } };
     expect(told(await preSigned({ XP7Signature: { XP7Format: 'CXP_7', XP7Providers } }))).toEqual(['0/0', 'success']);
+  });
+
+  it('in two steps: the words are those of a repetition too', async () => {
+    const prepared = await preSigned(asked({ cancelOnError: false, authorityCertificates: authorityCertificates() }));
+    const headers = { 'Idempotency-Key': `revocation-${textOf(prepared.body['signatureThreadId'])}` };
+    const value = valuesFor(prepared);
+    const first = await completedWith(prepared, value, headers);
+    expect(told(first)).toEqual(['0/0', expect.stringMatching(/^signed at level T: revocation data of the signer certificate is unavail/)]);
+    expect((await completedWith(prepared, value, headers)).text).toBe(first.text);
+    expect(codeOf(await completedWith(prepared, value))).toBe('2/221');
   });
 
   it('with a key of the service: the words are those of a repetition too', async () => {

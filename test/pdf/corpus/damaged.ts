@@ -46,7 +46,7 @@ export function damagedFiles(): readonly CorpusFile[] {
     'array of 5,000,000 dictionaries': madePdf({ ...objects, 9: `<</Fields [${'<<>>'.repeat(5_000_000)}]>>` }),
     'strings that overlap': overlappingPdf(),
     'unreferenced copy of a page': Buffer.from(
-      madePdf({ ...objects, 3: String(objects[3]) })
+      sound
         .toString('latin1')
         .replace('16 0 obj\n<</Creator', `3 0 obj\n<</Type /Page /Parent 2 0 R /Contents 16 0 R>>\nendobj\n16 0 obj\n<</Creator`),
       'latin1',

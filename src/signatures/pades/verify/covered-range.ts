@@ -1,6 +1,5 @@
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
 import { PdfReference } from '../../../pdf/objects.ts';
-import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { placeOfValue } from '../../../pdf/placed-object.ts';
 import { byteRangeOf } from '../signed-fields.ts';
@@ -70,14 +69,4 @@ function checkEnd(file: PdfFile, stop: number): void {
 export function endsRevision({ bytes }: PdfFile, offset: number): boolean {
   const from = Math.max(0, offset - endBytes);
   return /startxref\s+\d{1,15}\s+%%EOF[\0\t\n\f\r ]*$/.test(bytes.at(from, offset - from).toString('latin1'));
-}
-
-/** Runs a step that reads a signature. @throws {SignatureBroken} instead of a PdfFault */
-export function readingSignature<T>(step: () => T): T {
-  try {
-    return step();
-  } catch (error) {
-    if (error instanceof PdfFault) throw new SignatureBroken(`cannot be read: ${error.message}`, { cause: error });
-    throw error;
-  }
 }

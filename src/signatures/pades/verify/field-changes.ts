@@ -1,5 +1,5 @@
 import { formFields, type FormField } from '../../../pdf/form-fields.ts';
-import { isInteger, PdfDictionary, PdfReference, type PdfObject } from '../../../pdf/objects.ts';
+import { isInteger, PdfDictionary, type PdfReference, type PdfObject } from '../../../pdf/objects.ts';
 import { isDocumentTimeStamp, locks } from '../signed-fields.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { below, changedKeys, sameObjects } from './same-objects.ts';

@@ -4,7 +4,7 @@ import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { placedObject } from '../../../pdf/placed-object.ts';
 import { isCrossReference, type FileStates } from './file-states.ts';
-import { referencesIn } from './same-objects.ts';
+import { referencesIn, refersTo } from './same-objects.ts';
 
 /** A reference to an object, and where it stands. */
 export interface Edge {
@@ -89,6 +89,7 @@ function unfinished(number: number): SignatureBroken {
 }
 
 function collect(edges: Edge[], holder: number, object: PdfObject, renamed: ReadonlySet<number>): void {
+  if (!refersTo(object, renamed)) return;
   const isSection = isCrossReference(object);
   for (const { path, target } of referencesIn(object)) {
     // A cross-reference stream is a trailer, too; only that of the newest one counts.

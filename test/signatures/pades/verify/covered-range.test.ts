@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
@@ -164,11 +164,11 @@ describe('a changed byte', () => {
     ['two signatures', twice, rangeOfLast(twice)],
   ])('is found wherever it is covered: %s', (_, pdf, [, holeStart = 0, holeEnd = 0]) => {
     expect(findingOf(pdf)).toBeUndefined();
-    const offsets = fc
-      .integer({ min: 0, max: pdf.length - (holeEnd - holeStart) - 1 })
-      .map((one) => (one < holeStart ? one : one + holeEnd - holeStart));
-    fc.assert(
-      fc.property(offsets, fc.integer({ min: 1, max: 255 }), (offset, mask) => {
+    const offsets = integer({ min: 0, max: pdf.length - (holeEnd - holeStart) - 1 }).map((one) =>
+      one < holeStart ? one : one + holeEnd - holeStart,
+    );
+    assert(
+      property(offsets, integer({ min: 1, max: 255 }), (offset, mask) => {
         const changed = Buffer.from(pdf);
         changed[offset] = (changed[offset] ?? 0) ^ mask;
         // Where the cross-reference or the form no longer leads to a signature, the file is one without it.

@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PdfDictionary, PdfName, PdfStream } from '../../../../src/pdf/objects.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
 import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
 import { signPdf } from '../sign-pdf.ts';
+import { rewritten } from './rewritten-pdf.ts';
 import { changing, findingOf, reference, refusalOf, revised, stream } from './revised-pdf.ts';
 
 const found = ['the signature "Signature1"', 'EXISTING_SIGNATURE_INVALID'];
@@ -95,7 +92,7 @@ describe('shadow attacks', () => {
   });
 
   it('an object stream under its number, with other objects in it', () => {
-    const signed = signPdf(withObjectStreams(smallPdf()));
+    const signed = signPdf(rewritten(smallPdf(), ['--object-streams=generate']));
     expect(findingOf(signed)).toBeUndefined();
     const number = Number(/(\d+) 0 obj\n<< \/Type \/ObjStm/.exec(signed.toString('latin1'))?.[1]);
     const other = (revision: Revision): void => {
@@ -108,14 +105,3 @@ describe('shadow attacks', () => {
     expect(findings(revised(signed, other))).toEqual(found);
   });
 });
-
-function withObjectStreams(pdf: Buffer): Buffer {
-  const directory = mkdtempSync(join(tmpdir(), 'signetd-streams-'));
-  try {
-    writeFileSync(join(directory, 'in.pdf'), pdf);
-    execFileSync('qpdf', ['--object-streams=generate', '--deterministic-id', join(directory, 'in.pdf'), join(directory, 'out.pdf')]);
-    return readFileSync(join(directory, 'out.pdf'));
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
+import { pages } from '../../src/pdf/pages.ts';
+import { PdfFault, PdfLocked } from '../../src/pdf/pdf-fault.ts';
+import { formFields } from '../../src/pdf/form-fields.ts';
+import { Revision } from '../../src/pdf/revision.ts';
+import { textOf, textString } from '../../src/pdf/text-string.ts';
+import { qpdfFindings } from '../support/pdf-judges.ts';
+import { madePdf, usualObjects } from './made-pdf.ts';
+import { opened } from './opened.ts';
+import { qpdf } from './qpdf.ts';
+
+const id = '/ID [<00112233445566778899aabbccddeeff> <00112233445566778899aabbccddeeff>]';
+const plain = madePdf(usualObjects(), { trailer: `/Info 15 0 R ${id}` });
+
+const revisions: readonly (readonly [string, readonly string[]])[] = [
+  ['2: RC4 of 40 bits', ['40']],
+  ['3: RC4 of 128 bits', ['128', '--use-aes=n']],
+  ['4: RC4 by a crypt filter', ['128', '--force-V4', '--use-aes=n']],
+  ['4: AES of 128 bits', ['128', '--use-aes=y']],
+  ['4: clear metadata', ['128', '--use-aes=y', '--cleartext-metadata']],
+  ['5: AES of 256 bits, as Adobe had it', ['256', '--force-R5']],
+  ['6: AES of 256 bits', ['256']],
+];
+
+function encrypted(options: readonly string[], { user = 'user', owner = 'owner', mode = 'preserve' } = {}): Buffer {
+  return qpdf(plain, ['--allow-weak-crypto', `--object-streams=${mode}`, '--encrypt', user, owner, ...options, '--']);
+}
+
+/** Title of the information dictionary. */
+function titleOf(pdf: Buffer, password: string | undefined): string | undefined {
+  const file = opened(pdf, password);
+  return textOf(file.get(file.dictionary(file.trailer.get('Info'), 'the information'), 'Title'));
+}
+
+describe.each(revisions)('a file that is encrypted by revision %s', (_name, options) => {
+  it.each(['preserve', 'generate'])('is read with the password of its user or its owner, objects in streams: %s', (mode) => {
+    const pdf = encrypted(options, { mode });
+    for (const password of ['user', 'owner']) {
+      expect(titleOf(pdf, password)).toBe('A contract');
+      const file = opened(pdf, password);
+      const [page] = pages(file);
+      const content = file.resolved(page?.dictionary.get('Contents') ?? null);
+      expect(content).toBeInstanceOf(PdfStream);
+      if (content instanceof PdfStream) expect(Buffer.from(file.content(content, 1000)).toString()).toContain('PAY 100');
+      expect(Array.from(formFields(file), ({ value }) => textOf(file.resolved(value)))).toContain('Jérôme (1)');
+    }
+  });
+
+  it('says that it needs a password, or another one', () => {
+    const pdf = encrypted(options);
+    expect(() => opened(pdf)).toThrow(new PdfLocked('the file is encrypted and needs a password'));
+    for (const wrong of ['', 'User', 'x'.repeat(200)])
+      expect(() => opened(pdf, wrong)).toThrow(new PdfLocked('the password does not open the file'));
+  });
+
+  it('is read without a password if its user needs none', () => {
+    expect(titleOf(encrypted(options, { user: '' }), undefined)).toBe('A contract');
+  });
+
+  it('may have passwords beyond ASCII', () => {
+    const isOld = options[0] !== '256';
+    const password = isOld ? 'pass(word)' : 'Zoé ﬁ ½';
+    expect(titleOf(encrypted(options, { user: password }), password)).toBe('A contract');
+  });
+
+  it('stays encrypted with a revision, and sound', () => {
+    for (const mode of ['preserve', 'generate']) {
+      const pdf = encrypted(options, { mode });
+      const file = opened(pdf, 'owner');
+      const revision = new Revision(file);
+      const info = file.trailer.get('Info');
+      if (!(info instanceof PdfReference)) throw new Error('no information');
+      revision.set(info, file.dictionary(info, 'the information').with({ Title: textString('Zoé’s') }));
+      const added = revision.add(new PdfStream(file.dictionary(info, 'it'), Buffer.from('secret text')));
+      const written = Buffer.concat([pdf, revision.write().bytes]);
+      expect(qpdfFindings(written, 'user')).toEqual([]);
+      expect(titleOf(written, 'user')).toBe('Zoé’s');
+      expect(written.includes('secret text')).toBe(false);
+      const stream = opened(written, 'user').object(added);
+      expect(stream).toBeInstanceOf(PdfStream);
+      if (stream instanceof PdfStream) expect(Buffer.from(opened(written, 'user').content(stream, 100)).toString()).toBe('secret text');
+    }
+  });
+});
+
+describe('permissions', () => {
+  it.each([
+    [['128', '--use-aes=y', '--modify=none'], { modify: false, annotate: false, fillForms: false }],
+    [['128', '--use-aes=y', '--modify=form'], { modify: false, annotate: false, fillForms: true }],
+    [['256', '--modify=annotate'], { modify: false, annotate: true, fillForms: true }],
+    [['256', '--modify=all'], { modify: true, annotate: true, fillForms: true }],
+    [['40', '--modify=n', '--annotate=y'], { modify: false, annotate: true, fillForms: true }],
+    [['40', '--modify=n', '--annotate=n'], { modify: false, annotate: false, fillForms: false }],
+  ])('are those of the user, and the owner has all: %j', (options, expected) => {
+    const pdf = encrypted(options);
+    const allowed = (password: string): unknown => {
+      const { security } = opened(pdf, password);
+      return { modify: security?.allows('modify'), annotate: security?.allows('annotate'), fillForms: security?.allows('fillForms') };
+    };
+    expect(allowed('user')).toEqual(expected);
+    expect(allowed('owner')).toEqual({ modify: true, annotate: true, fillForms: true });
+  });
+});
+
+describe('an encryption', () => {
+  const standard = `/Filter /Standard /P -4 /O <${'00'.repeat(32)}> /U <${'00'.repeat(32)}>`;
+  it.each([
+    ['/Filter /Adobe.PubSec /V 4', 'security handler Adobe.PubSec'],
+    [`${standard} /V 3 /R 3`, 'not supported'],
+    [`${standard} /V 5 /R 4`, 'not supported'],
+    [`${standard} /V 4 /R 6`, 'not supported'],
+    [`${standard} /V 4 /R 4 /CF <</A <</CFM /AESV3>>>> /StmF /A /StrF /A`, 'not supported'],
+    [`${standard} /V 4 /R 4 /CF <</A <</CFM /constructor>>>> /StmF /A /StrF /A`, 'not supported'],
+    [`${standard} /V 99 /R 99`, 'not supported'],
+  ])('is not supported: %s', (entries, message) => {
+    const read = (): unknown => opened(madePdf(usualObjects(), { trailer: `/Encrypt <<${entries}>>` }));
+    expect(read).toThrow(PdfLocked);
+    expect(read).toThrow(message);
+  });
+
+  const many = `[${'18 0 R '.repeat(20_000)}]`;
+  it.each([
+    ['7', 'is no dictionary'],
+    ['<<>>', 'names no security handler'],
+    [`<<${standard} /V 4 /R 4 /StmF /A>>`, 'names no crypt filter'],
+    ['<</Filter /Standard /V 1 /R 2 /P -4 /O (a) /U (b)>>', 'too short'],
+    ['<</Filter /Standard /V 1 /R 2>>', 'no permissions'],
+    [`<<${standard} /V 2 /R 3 /Length 99>>`, 'a length that does not occur'],
+    ['<</Filter /Standard /CF 17 0 R>>', 'too many values'],
+  ])('is refused if it is malformed: %s', (encrypt, message) => {
+    const read = (): unknown => opened(madePdf({ ...usualObjects(), 17: many, 18: many }, { trailer: `/Encrypt ${encrypt}` }));
+    expect(read).toThrow(PdfFault);
+    expect(read).toThrow(message);
+  });
+
+  it('does not make damaged strings and streams anything else than refused', () => {
+    const pdf = encrypted(['256']);
+    const text = pdf.toString('latin1');
+    const at = text.indexOf('/Title <') + '/Title <'.length;
+    const changed = Buffer.from(`${text.slice(0, at)}${text.slice(at, at + 62)}00${text.slice(at + 64)}`, 'latin1');
+    expect(() => titleOf(changed, 'user')).toThrow(PdfFault);
+  });
+
+  it('keeps a key that was made without an ID: the first one stays empty', () => {
+    const given = encrypted(['256']).toString('latin1');
+    const withoutId = Buffer.from(
+      given.replace(/\/ID \[<[^\]]*\]/, (found) => ' '.repeat(found.length)),
+      'latin1',
+    );
+    const file = opened(withoutId, 'user');
+    const revision = new Revision(file);
+    revision.add(textString('new'));
+    const written = opened(Buffer.concat([withoutId, revision.write().bytes]), 'user');
+    const [first, second] = written.array(written.trailer.get('ID'), 'ID');
+    expect([first, second].map((one) => (one instanceof PdfString ? one.raw.length : -1))).toEqual([0, 16]);
+  });
+});
