@@ -61,7 +61,10 @@ describe.each([
     const [found] = await again.compared(threads);
     expect(found).toBeDefined();
     appendFileSync(path, 'b');
-    await expect(again.checkUnchanged()).rejects.toMatchObject({ ...changed, message: expect.stringContaining('the session stays open') });
+    await expect(again.checkUnchanged()).rejects.toMatchObject({
+      ...changed,
+      message: expect.stringContaining('the session stays open') as string,
+    });
   });
 });
 
@@ -92,7 +95,7 @@ it('a document that takes too long to hash is refused', async () => {
   const slow = { run: async () => Promise.reject(new Fault('TASK_TIMEOUT')) };
   await expect(again.compared(slow)).rejects.toMatchObject({
     code: 'UNSUPPORTED',
-    message: expect.stringContaining('the session stays open'),
+    message: expect.stringContaining('the session stays open') as string,
   });
   await again.close();
 });
