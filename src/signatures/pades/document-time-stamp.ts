@@ -6,6 +6,7 @@ import { Revision } from '../../pdf/revision.ts';
 import { Refusal } from '../../result-codes.ts';
 import { contentSource } from '../content-source.ts';
 import type { ArchiveImprint } from '../levels/level-writer.ts';
+import { timeStampName } from './appearance/wording.ts';
 import { timeStampRoomBytes } from './detached-cms.ts';
 import { addField, declareExtension, emptyAppearance } from './new-field.ts';
 import type { PadesState } from './pades-state.ts';
@@ -26,7 +27,7 @@ export interface DocumentTimeStamp {
  */
 export function documentTimeStamp(
   pieces: readonly EvidencePiece[],
-  { fieldName, password }: Pick<PadesState, 'fieldName' | 'password'>,
+  { fieldName, password, language }: Pick<PadesState, 'fieldName' | 'password' | 'language'>,
 ): DocumentTimeStamp {
   const file = new PdfFile(contentSource(pieces), password ?? undefined);
   const revision = new Revision(file);
@@ -40,7 +41,7 @@ export function documentTimeStamp(
   const [widget] = signatureFields(file).find(({ name }) => name === fieldName)?.widgets ?? [];
   const page = widget === undefined ? firstPage(file) : pageOfWidget(file, widget);
   addField(revision, {
-    ...{ page, value: stamp, rectangle: [0, 0, 0, 0], alternativeName: 'Time-stamp', lock: null },
+    ...{ page, value: stamp, rectangle: [0, 0, 0, 0], alternativeName: timeStampName(language), lock: null },
     appearance: archivalOf(file)?.part === 1 ? knownAppearance(revision) : undefined,
   });
   declareExtension(revision);

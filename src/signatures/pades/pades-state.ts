@@ -40,6 +40,8 @@ export interface PadesState {
   readonly fieldName: string;
   readonly isBasic: boolean;
   readonly password: string | null;
+  /** Of what readers say of the fields that are added. */
+  readonly language: Locale['language'];
   /** The document had a signature before. */
   readonly isSigned: boolean;
   /** Reading the document takes only some milliseconds. */

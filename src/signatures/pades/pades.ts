@@ -77,6 +77,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
             fieldName,
             isBasic: parameters.isBasic,
             password: document.password ?? null,
+            language: parameters.locale.language,
             isQuick: file.bytes.work.isQuick && !isSigned,
             isSigned,
           },

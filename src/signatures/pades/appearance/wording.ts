@@ -40,6 +40,11 @@ export function alternativeName(language: Language, name: string): string {
   return language === 'fr' ? `Signature de ${name}` : `Signature of ${name}`;
 }
 
+/** The same for the field of a document time-stamp. */
+export function timeStampName(language: Language): string {
+  return language === 'fr' ? 'Horodatage' : 'Time-stamp';
+}
+
 const months: Readonly<Record<Language, readonly string[]>> = {
   en: ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'],
   fr: ['janv.', 'févr.', 'mars', 'avril', 'mai', 'juin', 'juil.', 'août', 'sept.', 'oct.', 'nov.', 'déc.'],
