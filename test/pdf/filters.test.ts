@@ -175,7 +175,9 @@ describe('a filter', () => {
     const all = (): void => {
       for (let count = 0; count < 6; count += 1) decodedBy(bytes, '/Filter /FlateDecode', 300_000_000, work);
     };
-    expect(all).toThrow('in total');
+    // The last one may have what is left.
+    expect(all).toThrow(/in total|without its filters/);
+    expect(work.decodableBytes).toBeLessThan(200_000_000);
   });
 
   it.each<[string, string, string]>([

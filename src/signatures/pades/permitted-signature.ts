@@ -36,7 +36,8 @@ export function permitted(file: PdfFile, parameters: PadesParameters, at: string
   if (docMdpLevel(file, fields) === 1) throw notPermitted(at, 'an earlier signature allows no changes of the document (DocMDP level 1)');
   if (parameters.certifies !== undefined && isSigned)
     throw notPermitted(`${parameters.at}/docMDPLevel`, 'the document is signed already; only the first signature can certify it');
-  if (parameters.pageImage !== undefined && isSigned)
+  // A document time-stamp covers the pages, too.
+  if (parameters.pageImage !== undefined && fields.some(({ signature }) => signature !== undefined))
     throw notPermitted(parameters.pageImage.at, 'the document is signed already, so its pages must not change');
   const field = parameters.signatureField === undefined ? undefined : emptyField(fields, parameters.signatureField, parameters.at);
   checkSecurity(file, { isNewField: field === undefined, changesPages: parameters.pageImage !== undefined }, at);

@@ -1,7 +1,7 @@
 import { isArray, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { checkForm } from './form-changes.ts';
-import { below, sameObjects } from './same-objects.ts';
+import { below } from './same-objects.ts';
 import { checkStructure } from './structure-changes.ts';
 
 type Check = (comparison: Comparison, was: PdfObject, is: PdfObject, place: Place) => void;
@@ -80,7 +80,9 @@ function checkPermissions(comparison: Comparison, was: PdfObject, is: PdfObject,
   if (!(entered.is instanceof PdfDictionary)) throw notAllowed('the permissions of the catalog are gone');
   for (const key of new Set([...known.keys(), ...entered.is.keys()])) {
     const value = entered.is.get(key);
-    const isNew = key === 'DocMDP' && !known.has(key) && comparison.newFields.some((field) => sameObjects(field.value, value));
+    // What it names is one of the signatures that are verified.
+    const isNewOne = value instanceof PdfReference && comparison.changes.get(value.number)?.kind === 'NEW';
+    const isNew = key === 'DocMDP' && !known.has(key) && isNewOne;
     const place = { holder: entered.place.holder, path: below(entered.place.path, key) };
     if (isNew) comparison.enter(null, value, place);
     else comparison.mustBeSame(known.get(key), value, place, `${key} of the permissions`);

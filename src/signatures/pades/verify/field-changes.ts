@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { formFields, type FormField } from '../../../pdf/form-fields.ts';
 import { isInteger, PdfDictionary, type PdfReference, type PdfObject } from '../../../pdf/objects.ts';
-import { isDocumentTimeStamp, locks } from '../signed-fields.ts';
+import { isDocumentTimeStamp, lockOf, locks, type LockedFields } from '../signed-fields.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { below, changedKeys, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
@@ -73,7 +74,14 @@ function checkSigning({ before, after, rules }: Comparison, name: string, was: P
   const signature = after.get(is, 'V');
   if (!(signature instanceof PdfDictionary)) throw notAllowed(`the field ${name}, which is not signed`);
   if (rules.level === 1 && !isDocumentTimeStamp(after, signature)) throw notAllowed(`the signature ${name} (no changes are allowed)`);
-  if (was.has('Lock') && !sameObjects(was.get('Lock'), is.get('Lock'))) throw notAllowed(`Lock of the field ${name}`);
+  const [asked, kept] = [lockOf(before, was.get('Lock')), lockOf(after, is.get('Lock'))];
+  if (asked !== undefined && !isAsStrict(kept, asked)) throw notAllowed(`Lock of the field ${name}`);
+}
+
+/** The signer may lock more than the field asks for. */
+function isAsStrict(lock: LockedFields | undefined, asked: LockedFields): boolean {
+  if (lock === undefined || (lock.permission ?? 3) > (asked.permission ?? 3)) return false;
+  return lock.action === 'All' || (lock.action === asked.action && isDeepStrictEqual(lock.fields, asked.fields));
 }
 
 function sameFlags(was: PdfObject, is: PdfObject): boolean {

@@ -49,6 +49,17 @@ describe('what may change after a signature', () => {
     expect(findingOf(signPdf(signed, { validateSignatures: true }))).toBeUndefined();
   });
 
+  it.each([{}, { visibleSignature: { signatureField: 'Place' } }])('a certification after a document time-stamp, %o', async (more) => {
+    const certified = signPdfWith(await stamped(withForm()), { docMDPLevel: 'LEVEL_2', ...more });
+    expect(findingOf(signPdf(certified, { validateSignatures: true }))).toBeUndefined();
+  });
+
+  it.each(['DEFAULT', 'ALL'])('a signature in a field that demands a lock, fieldsLock %s', (fieldsLock) => {
+    const pdf = signPdf(withForm({ field: '/Lock << /Type /SigFieldLock /Action /Include /Fields [(Amount)] >>' }));
+    const signed = signPdfWith(pdf, { visibleSignature: { signatureField: 'Place' }, fieldsLock });
+    expect(findingOf(signPdf(signed, { validateSignatures: true }))).toBeUndefined();
+  });
+
   it.each([
     ['approval', {}],
     ['certification, level 2', { docMDPLevel: 'LEVEL_2' }],

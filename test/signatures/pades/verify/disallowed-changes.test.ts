@@ -167,6 +167,14 @@ describe('what may not change in a form', () => {
   });
 });
 
+describe('an image on a page', () => {
+  it('is refused after a document time-stamp, as after any signature', async () => {
+    const pdf = await stamped(smallPdf());
+    const image = { image: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', absolute: true, x: 10, y: 10 };
+    expect(() => signPdf(pdf, { contentPreparation: { PDFContent: image } })).toThrow('signed already');
+  });
+});
+
 describe('what may not change in a certified document', () => {
   it.each(['LEVEL_1', 'LEVEL_2'])('a comment (evil annotation attack), %s', (docMDPLevel) => {
     const pdf = revised(signPdfWith(smallPdf(), { docMDPLevel }), (revision) => {

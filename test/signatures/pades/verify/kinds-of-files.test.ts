@@ -24,3 +24,42 @@ describe('signatures one after another hold', () => {
     expect(findingOf(pdf, password)).toBeUndefined();
   });
 });
+
+/** A page (4) with a signature field. Objects from number 12 on. */
+const forms: readonly (readonly [string, string, string, readonly string[]])[] = [
+  [
+    'lists that are objects of their own',
+    'Place',
+    '13 0 R',
+    ['<< /Fields 14 0 R >>', '[15 0 R]', '[15 0 R]', '<< /Subtype /Widget /FT /Sig /T (Place) /Rect [9 9 90 90] >>'],
+  ],
+  [
+    'a widget apart from its field',
+    'Place',
+    '[14 0 R]',
+    ['<< /Fields [13 0 R] >>', '<< /FT /Sig /T (Place) /Kids [14 0 R] >>', '<< /Subtype /Widget /Parent 13 0 R /Rect [9 9 90 90] >>'],
+  ],
+  [
+    'a field in another field',
+    'a.b',
+    '[14 0 R]',
+    ['<< /Fields [13 0 R] >>', '<< /T (a) /Kids [14 0 R] >>', '<< /Subtype /Widget /FT /Sig /T (b) /Parent 13 0 R /Rect [9 9 90 90] >>'],
+  ],
+  [
+    'a field with flags and an appearance',
+    'Place',
+    '[13 0 R]',
+    ['<< /Fields [13 0 R] /SigFlags 1 >>', '<< /Subtype /Widget /FT /Sig /F 0 /T (Place) /Rect [9 9 90 90] /AP << >> >>'],
+  ],
+];
+
+describe('a field of an earlier form is signed after another one', () => {
+  it.each(forms)('%s', (_, signatureField, annotations, objects) => {
+    const pdf = smallPdf({ catalog: '/AcroForm 12 0 R', page: `/Annots ${annotations}`, objects });
+    const signed = signPdfWith(signPdf(pdf), { visibleSignature: { signatureField } });
+    expect(findingOf(signed)).toBeUndefined();
+    expect(
+      findingOf(signPdf(signed, { validateSignatures: true, XP7Providers: { PXP7Parameters: { visibleSignature: {} } } })),
+    ).toBeUndefined();
+  });
+});

@@ -138,9 +138,13 @@ export async function stamped(pdf: Uint8Array, options: Omit<HandMade, 'value'> 
   return signedByHand(pdf, { ...room, value: () => token });
 }
 
-export async function tokenFor(bytes: Uint8Array): Promise<Uint8Array> {
+export function tokenFor(bytes: Uint8Array): Promise<Uint8Array> {
+  return stampToken(createHash('sha256').update(bytes).digest());
+}
+
+/** `imprint`: a SHA-256 digest. */
+export async function stampToken(imprint: Uint8Array): Promise<Uint8Array> {
   const { certificate, issuers, algorithm, privateKey } = usualSigner();
-  const imprint = createHash('sha256').update(bytes).digest();
   const info = tstInfoDer({
     ...{ policy: '1.2.3', serialNumber: Buffer.of(1), time: new Date(), accuracy: undefined, ordering: false, nonce: undefined },
     imprintDer: der.sequence(hashAlgorithmIdentifier('sha256'), der.octetString(imprint)),
