@@ -53,12 +53,18 @@ export async function writePieces(
   return { bytes: outcome.bytes, sha256: Buffer.from(outcome.sha256) };
 }
 
+/** From here on, to look for characters that JSON escapes and to encode the text again takes longer than to keep it apart. */
+const longTextCharacters = 16 * 1024;
+
 /**
  * Returns the base64 of pieces for an answer.
  * @throws {Fault} CONTENT_CHANGED if a signed file has changed
  */
 export async function evidenceBase64(pieces: readonly EvidencePiece[], threads: WorkThreads): Promise<string | LongAnswer> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
-  if (!isBig(pieces)) return Buffer.concat(inMemory).toString('base64');
+  if (!isBig(pieces)) {
+    const text = Buffer.concat(inMemory).toString('base64');
+    return text.length < longTextCharacters ? text : new LongAnswer(Buffer.from(text, 'latin1'));
+  }
   return new LongAnswer(new Uint8Array(counted(await threads.run<SharedArrayBuffer>(contentThread.sharedBase64, { pieces }))));
 }
