@@ -10,13 +10,20 @@ export interface Imbalance {
   readonly saved: number;
 }
 
+/** Of all streams of a page together. */
 const contentMaxBytes = 64 * 1024 * 1024;
 
 /** Returns the imbalance of the content of a page. @throws {PdfFault} for streams that cannot be read */
 export function imbalanceOf(file: PdfFile, contents: PdfObject): Imbalance {
   const found = file.resolved(contents);
   const streams = (isArray(found) ? found : [found]).map((one) => file.resolved(one)).filter((one) => one instanceof PdfStream);
-  const parts = streams.flatMap((stream) => [file.content(stream, contentMaxBytes), Buffer.from('\n')]);
+  const parts: Uint8Array[] = [];
+  let left = contentMaxBytes;
+  for (const stream of streams) {
+    const part = file.content(stream, left);
+    left -= part.length;
+    parts.push(part, Buffer.from('\n'));
+  }
   return balanceOf(Buffer.concat(parts));
 }
 

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
+import { SignatureBroken } from '../../cms/verify-signer-info.ts';
 import { contentBytes, contentPieces, type Content, type SignedFile } from '../../documents/content.ts';
+import { PdfFault } from '../../pdf/pdf-fault.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signedAttributes } from '../cades/signed-attributes.ts';
 import { contentSource } from '../content-source.ts';
@@ -58,6 +60,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
       const unsigned = attributes(createHash(hash).digest());
       const roomBytes = cmsRoomBytes({ algorithm, chain, signedAttributes: unsigned }, { withTimeStamp: level !== 'B' });
       const { revision, byteRange, fieldName } = refusingPdf(() => signatureRevision(file, { parameters, chain, now, roomBytes, at }), at);
+      if (isSigned) refusingPdf(() => checkHarmless(content, revision, document.password), at);
       const digests = coveredDigests(hash, content, [revision], byteRange);
       const signedOnes = attributes(digests.value);
       const dataToSign = der.setOf(signedOnes);
@@ -113,6 +116,20 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
 function attributeProperties(properties: SignedProperties): SignedProperties {
   const isReason = reasonOf(properties) !== undefined;
   return { ...properties, signingTime: 'NONE', place: undefined, commitmentText: isReason ? undefined : properties.commitmentText };
+}
+
+/**
+ * Checks that the revision changes nothing that an earlier signature forbids.
+ * @throws {PdfFault} for a file in which it does: a reference that led to nothing can lead to one of
+ * the new objects
+ */
+function checkHarmless(content: Content, revision: Uint8Array, password: string | undefined): void {
+  try {
+    checkAppended(contentSource([content]), contentSource([content, revision]), password);
+  } catch (error) {
+    if (!(error instanceof SignatureBroken)) throw error;
+    throw new PdfFault(`an earlier signature of the document ${error.message}`, undefined, { cause: error });
+  }
 }
 
 /** Returns the Contents of a signature: its encoding, and the zeros that fill its room. */
