@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -99,7 +99,41 @@ function writtenByService(): Buffer {
   return Buffer.concat(files.map((name) => readFileSync(join(directory, name))));
 }
 
+/** Whether the service has a file open. */
+async function hasOpen(path: string): Promise<boolean> {
+  const { pid } = z.object({ pid: z.int() }).parse(await (await fetch(`${service.opsUrl}/health/ready`)).json());
+  return openFiles(pid).includes(path);
+}
+
+/** Paths of the files that a process has open. */
+function openFiles(pid: number): string[] {
+  const directory = `/proc/${pid}/fd`;
+  return readdirSync(directory).flatMap((descriptor) => {
+    try {
+      return [readlinkSync(join(directory, descriptor))];
+    } catch {
+      // It was closed meanwhile.
+      return [];
+    }
+  });
+}
+
 describe('the session of a PDF', () => {
+  it('leaves its file closed between the steps, after a refusal and at its end', async () => {
+    const content = pdfOfBytes(2_000_000);
+    const { path, document } = written(content);
+    const descriptor = openSync(path, 'r');
+    expect(openFiles(process.pid)).toContain(path);
+    closeSync(descriptor);
+    const session = await open([document]);
+    expect(await hasOpen(path)).toBe(false);
+    const wrong = completion(session, { d: Buffer.alloc(64, 1).toString('base64') });
+    expect(codeOf(Answer.parse(JSON.parse(await ask('remoteSign', wrong))))).toBe('2/222');
+    expect(await hasOpen(path)).toBe(false);
+    accepted(await complete(session), content);
+    expect(await hasOpen(path)).toBe(false);
+  });
+
   it('has only the appended revision of a file, and content of the request as well', async () => {
     const content = pdfOfBytes(10_000_000);
     const before = storedBytes();

@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AnsweringServer } from '../../support/answering-server.ts';
 import { codeOf, contentDocument, description, evidenceOf, messageOf, textOf, type ApiAnswer } from '../../support/api.ts';
 import { encryptedPdf } from '../../support/encrypted-pdf.ts';
 import { fetchedFile } from '../../support/fetched-file.ts';
@@ -27,14 +28,30 @@ import { completed, completion, opened, preSignRequest, rightValues, type Opened
 
 let authority: OutsideAuthority;
 let signer: OutsideSigner;
+/** A time-stamp authority that hands requests on to the service's own. */
+let stampAuthority: AnsweringServer;
 const readable = join(description.readDirectory ?? '', randomUUID());
 const writable = join(description.writeDirectory ?? '', randomUUID());
 
-beforeAll(() => {
+beforeAll(async () => {
+  stampAuthority = await AnsweringServer.start(timeStamp);
   authority = outsideAuthority();
   signer = authority.certify('P-256');
   for (const directory of [readable, writable]) mkdirSync(directory);
 });
+
+afterAll(() => {
+  stampAuthority.stop();
+});
+
+async function timeStamp(request: Buffer): Promise<Uint8Array> {
+  const answer = await fetch(description.timestampUrl ?? '', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/timestamp-query' },
+    body: new Uint8Array(request),
+  });
+  return new Uint8Array(await answer.arrayBuffer());
+}
 
 /** A PDF with so many bytes that no reader shows. */
 function pdfOfBytes(bytes: number): Buffer {
@@ -272,14 +289,56 @@ describe('a file that remotePreSign read', () => {
     expect((await completed(request, 'app', headers)).text).toBe(answer.text);
   });
 
-  it('is refused before a wrong value if it is gone, and after it if it is there', async () => {
+  it('is refused before a wrong value if it is gone or has another size, and after it if its bytes differ', async () => {
     const { path, document } = written(large);
     const session = await open([document]);
     const wrong = completion(session, { d: Buffer.alloc(64, 1).toString('base64') });
     writeFileSync(path, changedByte(large));
     expect(codeOf(await completed(wrong))).toBe('2/222');
+    truncateSync(path, large.length - 1);
+    expect(refused(await completed(wrong))).toEqual(other);
     rmSync(path);
     expect(codeOf(await completed(wrong))).toBe('2/242');
+  });
+
+  it.each<[string, (path: string) => void]>([
+    [
+      'has another byte',
+      (path) => {
+        writeFileSync(path, changedByte(large));
+      },
+    ],
+    [
+      'is shorter',
+      (path) => {
+        truncateSync(path, large.length - 1);
+      },
+    ],
+    [
+      'was written again with the same bytes',
+      (path) => {
+        utimesSync(path, new Date(0), new Date(0));
+      },
+    ],
+  ])('and that %s while the signature is time-stamped is refused, and nothing is delivered', async (_, change) => {
+    const { path, document } = written(large);
+    const session = await open([document], { timeStamp: { URLSource: 'CLIENT', clientURL: [stampAuthority.url] } });
+    const values = rightValues(session, signer);
+    stampAuthority.answering = async (request) => {
+      change(path);
+      return timeStamp(request);
+    };
+    const before = readdirSync(writable);
+    for (const output of [{}, { evidenceOutput: { outputMode: 'FILE_PATH', outputDirectory: writable } }]) {
+      writeFileSync(path, large);
+      const answer = await completed(completion(session, values, { optionalInputs: output }));
+      expect([codeOf(answer), Object.keys(answer.body)]).toEqual(['1/105', ['result']]);
+      expect(messageOf(answer)).toContain('changed while it was');
+    }
+    expect(readdirSync(writable)).toEqual(before);
+    stampAuthority.answering = timeStamp;
+    writeFileSync(path, large);
+    accepted(evidenceOf(succeeds(await completed(completion(session, values)))), large);
   });
 });
 
