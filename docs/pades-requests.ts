@@ -39,7 +39,7 @@ const parts =
   /^#+ (.*)$|^```json\n([^]*?)^```$|^!\[.*\]\(images\/pades\/(.*)\.png\)$|^\| `(\w+)` \| +\|$|^\| `(\w+)` \| !\[.*\]\(images\/pades\/(.*)\.png\) \|$/gm;
 
 function parsed(block: string): Readonly<Record<string, unknown>> {
-  const text = block.replaceAll('$logo', image('logo')).replaceAll('$hand', image('hand'));
+  const text = block.replaceAll('$logo', image('logo')).replaceAll('$hand', image('hand')).replaceAll('$stamp', image('stamp'));
   return JSON.parse(text) as Readonly<Record<string, unknown>>;
 }
 

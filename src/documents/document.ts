@@ -64,6 +64,11 @@ export function evidenceFileName(fileName: string, ending: string): string {
   return `${letters.join('')}${ending}`;
 }
 
+/** Returns a document's name without the extension of a signed PDF, which replaces the document and its name. */
+export function evidenceBaseName(fileName: string, ending: string): string {
+  return ending === '.pdf' && /.\.pdf$/iu.test(fileName) ? fileName.slice(0, -ending.length) : fileName;
+}
+
 /** Returns evidence as a document of the answer. */
 export function evidenceDocument(
   document: Pick<InputDocument, 'id' | 'fileName'>,
@@ -72,7 +77,9 @@ export function evidenceDocument(
 ): EvidenceDocument {
   return {
     ID: document.id,
-    ...(document.fileName === undefined ? {} : { fileName: evidenceFileName(document.fileName, evidence.ending) }),
+    ...(document.fileName === undefined
+      ? {}
+      : { fileName: evidenceFileName(evidenceBaseName(document.fileName, evidence.ending), evidence.ending) }),
     mimeType: evidence.mimeType,
     ...content,
   };

@@ -9,7 +9,7 @@ export class ImageFault extends Error {
 /** Enough for a page at 600 dpi. */
 const pixelsMax = 40_000_000;
 /** Pixels that are decoded take some bytes each. */
-const decodedPixelsMax = 16_000_000;
+const decodedPixelsMax = 9_000_000;
 
 /**
  * Checks a size before anything is made of it. `isDecoded`: its pixels will be.

@@ -11,13 +11,23 @@ const endOfImage = 0xd9;
 const isBare = (marker: number): boolean => marker <= 0x01 || (marker >= 0xd0 && marker <= endOfImage);
 const adobe = 0xee;
 
-/** Reads a JPEG file, whose bytes a PDF takes as they are. @throws {ImageFault} */
+/** Segments of applications and comments: what they say is nobody's business in a signed document. */
+const isMetadata = (marker: number): boolean => (marker >= 0xe1 && marker <= 0xef) || marker === 0xfe;
+const iccProfile = 'ICC_PROFILE\0';
+
+/**
+ * Reads a JPEG file, whose bytes a PDF takes as they are, but for metadata (such as where a photo
+ * was taken) and what is behind its end.
+ * @throws {ImageFault}
+ */
 export function jpegPicture(bytes: Uint8Array): Picture {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let frame: { readonly width: number; readonly height: number; readonly components: number } | undefined;
   let isOfAdobe = false;
+  const kept: Buffer[] = [view.subarray(0, 2)];
   for (let at = 2; ;) {
     if (view[at] !== 0xff) throw damaged();
+    const segmentAt = at;
     while (view[at] === 0xff) at += 1;
     const marker = view[at] ?? 0;
     at += 1;
@@ -33,20 +43,38 @@ export function jpegPicture(bytes: Uint8Array): Picture {
     }
     if (marker === adobe && view.toString('latin1', at + 2, at + 7) === 'Adobe') isOfAdobe = true;
     at += length;
+    const isColour = marker === adobe || view.toString('latin1', segmentAt + 4, segmentAt + 4 + iccProfile.length) === iccProfile;
     if (marker === startOfScan) {
       // Without its end, a part of the picture is missing.
-      if (view.lastIndexOf(Buffer.of(0xff, endOfImage)) <= at) throw damaged();
+      const end = view.lastIndexOf(Buffer.of(0xff, endOfImage));
+      if (end <= at) throw damaged();
+      kept.push(view.subarray(segmentAt, endOf(view, at, end)));
       break;
     }
+    if (!isMetadata(marker) || isColour) kept.push(view.subarray(segmentAt, at));
   }
   if (frame === undefined) throw damaged();
   const { width, height, components } = frame;
   checkSize(width, height, { isDecoded: false });
-  const shared = { width, height, bitsPerComponent: 8, encoding: { kind: 'JPEG' }, bytes } as const;
+  const shared = { width, height, bitsPerComponent: 8, encoding: { kind: 'JPEG' }, bytes: Buffer.concat(kept) } as const;
   if (components === 1) return { ...shared, colours: { space: 'GRAY' } };
   if (components === 3) return { ...shared, colours: { space: 'RGB' } };
   if (components === 4) return { ...shared, colours: { space: 'CMYK', isInverted: isOfAdobe } };
   throw new ImageFault(`the JPEG has ${components} components`);
+}
+
+/**
+ * Returns where the picture ends: at the first end of image that is no part of a segment between
+ * scans. `last`: an offset of one.
+ */
+function endOf(view: Buffer, from: number, last: number): number {
+  for (let at = view.indexOf(0xff, from); at >= 0 && at < last; at = view.indexOf(0xff, at)) {
+    const marker = view[at + 1] ?? 0;
+    if (marker === endOfImage) return at + 2;
+    const hasLength = marker !== 0xff && !isBare(marker);
+    at += hasLength && at + 4 <= view.length ? 2 + view.readUInt16BE(at + 2) : marker === 0xff ? 1 : 2;
+  }
+  return last + 2;
 }
 
 function damaged(): ImageFault {

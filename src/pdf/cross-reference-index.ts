@@ -1,5 +1,6 @@
 import type { CrossReferenceEntry, CrossReferenceSection, Subsection } from './cross-reference-section.ts';
 import { PdfFault } from './pdf-fault.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /** Objects whose entry is in the same place. */
 interface Segment {
@@ -45,10 +46,13 @@ export class CrossReferenceIndex {
       }
   }
 
-  /** Returns the lowest number from `start` on whose object is not free. */
-  firstInUse(start: number): number | undefined {
+  /** Returns the lowest number from `start` on whose object is not free. `work` counts the entries. */
+  firstInUse(start: number, work: WorkLimit): number | undefined {
     for (const { first, end } of this.#segments)
-      for (let number = Math.max(first, start); number < end; number += 1) if (this.entry(number).kind !== 'FREE') return number;
+      for (let number = Math.max(first, start); number < end; number += 1) {
+        work.parsed(0);
+        if (this.entry(number).kind !== 'FREE') return number;
+      }
     return undefined;
   }
 }

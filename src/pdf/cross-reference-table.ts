@@ -26,6 +26,7 @@ export function readTable(
     if (match === null) return { subsections, end: at };
     const [header, first, count] = [match[0].length, Number(match[1]), Number(match[2])];
     if (first + count > objectNumberMax) throw new PdfFault('a cross-reference table has numbers that are too large', at);
+    file.work.parsed(header);
     if (subsections.length === subsectionsMax) throw new PdfFault('the cross-reference has too many subsections', at);
     const entriesAt = at + header;
     if (entriesAt + count * (entryBytes - 1) > file.length) throw new PdfFault('a cross-reference table ends too early', at);

@@ -4,6 +4,7 @@ import { inFile, objectNumberMax, readTable } from './cross-reference-table.ts';
 import type { FileBytes } from './file-bytes.ts';
 import { isArray, isInteger, isName, PdfDictionary, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /** Revisions of a file. */
 const sectionsMax = 10_000;
@@ -32,7 +33,7 @@ export class CrossReference {
   readonly size: number;
   readonly #index: CrossReferenceIndex;
 
-  private constructor(sections: readonly CrossReferenceSection[], newest: CrossReferenceSection) {
+  private constructor(sections: readonly CrossReferenceSection[], newest: CrossReferenceSection, work: WorkLimit) {
     this.sections = sections;
     this.trailer = newest.trailer;
     this.isHybrid = sections.some(({ hidden }) => hidden.length > 0);
@@ -41,7 +42,7 @@ export class CrossReference {
     if (!isInteger(size) || size < 1 || Math.max(size, this.#index.end) > sizeMax)
       throw new PdfFault('Size of the trailer, or a number of an object, is out of range', newest.offset);
     // For some readers, objects beyond Size do not exist (7.5.5). They would with the Size of a new revision.
-    const beyond = this.#index.firstInUse(size);
+    const beyond = this.#index.firstInUse(size, work);
     if (beyond !== undefined) throw new PdfFault(`Size of the trailer is ${size}, but there is an object ${beyond}`, newest.offset);
     this.size = Math.max(size, this.#index.end);
   }
@@ -64,7 +65,7 @@ export class CrossReference {
     }
     const [newest] = sections;
     if (newest === undefined) throw new PdfFault('the file has no cross-reference');
-    return new CrossReference(sections, newest);
+    return new CrossReference(sections, newest, file.work);
   }
 
   /** Returns the entry of an object; FREE if there is none. */
@@ -83,7 +84,7 @@ function lastStart(file: FileBytes): number {
   const tail = file.at(from, tailBytes);
   const keyword = tail.lastIndexOf('startxref');
   if (keyword < 0) throw new PdfFault('the file does not end as a PDF does: there is no startxref');
-  const [, digits] = /^startxref\s+(\d{1,15})\s+%%EOF/.exec(tail.toString('latin1', keyword, keyword + 100)) ?? [];
+  const [, digits] = /^startxref[\0\t\n\f\r ]+(\d{1,15})[\0\t\n\f\r ]+%%EOF/.exec(tail.toString('latin1', keyword, keyword + 100)) ?? [];
   if (digits === undefined)
     throw new PdfFault('the file does not end as a PDF does: startxref has no offset and %%EOF behind it', from + keyword);
   return Number(digits);

@@ -41,7 +41,7 @@ export function firstDocument(): Uint8Array {
   let y = page.height - 190;
   const fontSize = 11;
   for (const paragraph of paragraphs) {
-    for (const line of new BreakableText(paragraph, regular).lines(((page.width - 2 * margin) / fontSize) * 1000)) {
+    for (const line of new BreakableText(paragraph, regular).broken(((page.width - 2 * margin) / fontSize) * 1000).lines) {
       write(line, y, fontSize, ink);
       y -= fontSize * 1.5;
     }

@@ -80,6 +80,8 @@ export interface Workload {
   readonly threadBeyondBytes: number;
   /** `parsing`: parses untrusted input; `hashing`: mostly hashes. */
   readonly lane: 'parsing' | 'hashing';
+  /** More documents than these are prepared in a thread; absent: as many as are usual. */
+  readonly documentsOnLoopMax?: number;
   /** Checks whether a document in memory may take long although it is small. */
   readonly isRisky?: (content: Uint8Array) => boolean;
   /** A deadline shorter than that of the lane, and the refusal of a request that exceeds it. */

@@ -135,9 +135,12 @@ function textLength(plain: unknown): number {
 }
 
 /** More documents than these, however small, hold the event loop too long: each takes about 0.1 ms. */
-const documentsOnLoopMax = 200;
+const usualDocumentsOnLoop = 200;
 
-function isLong(contents: readonly Content[], { threadBeyondBytes, isRisky }: Workload): boolean {
+function isLong(
+  contents: readonly Content[],
+  { threadBeyondBytes, isRisky, documentsOnLoopMax = usualDocumentsOnLoop }: Workload,
+): boolean {
   if (threadBeyondBytes === 0 || contents.length > documentsOnLoopMax || isBig(contents, threadBeyondBytes)) return true;
   return isRisky !== undefined && contents.some((content) => content instanceof Uint8Array && isRisky(content));
 }

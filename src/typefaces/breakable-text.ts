@@ -1,52 +1,75 @@
 import { shapedLine } from './shaped-line.ts';
 import type { Typeface } from './typeface.ts';
 
-/** A text that is broken into lines of any width. Widths are in thousandths of the font size. */
+/** A part of a text that is not broken, if it has room. Widths are in thousandths of the font size. */
+interface Part {
+  readonly text: string;
+  readonly width: number;
+  /** A space is before it. */
+  readonly isWord: boolean;
+}
+
+/** Lines of a text. */
+export interface BrokenText {
+  readonly lines: readonly string[];
+  /** A part that has no room in a line was broken between its letters. */
+  readonly isTorn: boolean;
+}
+
+/** Spaces at which a text is broken: all but those that say otherwise. */
+const spaces = /[^\S\u00a0\u202f\u2007]+/u;
+const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/** A text that is broken into lines of any width: at spaces, and behind hyphens. It is measured once. */
 export class BreakableText {
   readonly typefaces: readonly Typeface[];
-  readonly #words: readonly { readonly text: string; readonly width: number }[];
+  readonly #parts: readonly Part[];
   readonly #space: number;
 
   constructor(text: string, typefaces: readonly Typeface[]) {
     this.typefaces = typefaces;
-    this.#words = text
-      .split(/\s+/u)
+    this.#parts = text
+      .split(spaces)
       .filter((word) => word !== '')
-      .map((word) => ({ text: word, width: widthOf(word, typefaces) }));
+      .flatMap((word) =>
+        word
+          .split(/(?<=[\p{L}\p{N}]-)(?=[\p{L}\p{N}])/u)
+          .map((part, index) => ({ text: part, width: widthOf(part, typefaces), isWord: index === 0 })),
+      );
     this.#space = widthOf(' ', typefaces);
   }
 
-  /** Returns its lines. A word that is too long for a line is broken between its letters. */
-  lines(widthMax: number): readonly string[] {
+  broken(widthMax: number): BrokenText {
     const lines: string[] = [];
+    let isTorn = false;
     let line: { readonly text: string; readonly width: number } | undefined;
-    for (const word of this.#words.flatMap((one) => this.#parts(one, widthMax))) {
-      const width = line === undefined ? word.width : line.width + this.#space + word.width;
-      if (line !== undefined && width > widthMax) lines.push(line.text);
-      line = line === undefined || width > widthMax ? word : { text: `${line.text} ${word.text}`, width };
+    for (const part of this.#parts) {
+      const fits = part.width <= widthMax;
+      if (!fits) isTorn = true;
+      for (const piece of fits ? [part] : this.#torn(part, widthMax)) {
+        const gap = piece.isWord ? this.#space : 0;
+        const width = (line === undefined ? 0 : line.width + gap) + piece.width;
+        if (line !== undefined && width > widthMax) lines.push(line.text);
+        line = line === undefined || width > widthMax ? piece : { text: `${line.text}${piece.isWord ? ' ' : ''}${piece.text}`, width };
+      }
     }
-    return line === undefined ? lines : [...lines, line.text];
+    return { lines: line === undefined ? lines : [...lines, line.text], isTorn };
   }
 
-  #parts(word: { readonly text: string; readonly width: number }, widthMax: number): { readonly text: string; readonly width: number }[] {
-    if (word.width <= widthMax) return [word];
-    const letters = Array.from(clusters.segment(word.text), ({ segment }) => segment);
-    const parts: { text: string; width: number }[] = [];
-    for (let rest = letters; rest.length > 0;) {
-      let count = Math.max(1, Math.floor((rest.length * widthMax) / widthOf(rest.join(''), this.typefaces)));
-      let part = { text: '', width: Number.POSITIVE_INFINITY };
-      for (; count >= 1 && part.width > widthMax; count -= 1) part = measured(rest.slice(0, count).join(''), this.typefaces);
-      parts.push(part);
-      rest = rest.slice(count + 1);
+  /** Letters are measured one by one, which is as wide as they are together, but for kerning. */
+  #torn({ text, isWord }: Part, widthMax: number): readonly Part[] {
+    const pieces: Part[] = [];
+    let piece: Part = { text: '', width: 0, isWord };
+    for (const { segment } of clusters.segment(text)) {
+      const width = widthOf(segment, this.typefaces);
+      if (piece.text !== '' && piece.width + width > widthMax) {
+        pieces.push(piece);
+        piece = { text: '', width: 0, isWord: false };
+      }
+      piece = { ...piece, text: piece.text + segment, width: piece.width + width };
     }
-    return parts;
+    return [...pieces, piece];
   }
-}
-
-const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
-
-function measured(text: string, typefaces: readonly Typeface[]): { readonly text: string; readonly width: number } {
-  return { text, width: widthOf(text, typefaces) };
 }
 
 function widthOf(text: string, typefaces: readonly Typeface[]): number {

@@ -54,9 +54,16 @@ function newLine(text: string, typefaces: readonly Typeface[]): ShapedLine {
   return { runs, width: runs.reduce((total, { glyphs }) => total + glyphs.reduce((sum, { advance }) => sum + advance, 0), 0) };
 }
 
-/** Control characters would have glyphs of their own. */
+/** Characters that turn the direction of others, with which a name can look like another one, and soft hyphens. */
+const directionMarks = /[\u00ad\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Control characters would have glyphs of their own; many marks on one letter cover other lines. */
 function oneLine(text: string): string {
-  return text.normalize('NFC').replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
+  return text
+    .normalize('NFC')
+    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
+    .replaceAll(directionMarks, '')
+    .replaceAll(/(\p{M}{3})\p{M}+/gu, '$1');
 }
 
 interface LogicalRun {
@@ -105,6 +112,11 @@ function visualOrder(runs: readonly LogicalRun[]): LogicalRun[] {
   return ordered;
 }
 
+function isSeen({ glyph: { id, codePoints }, advance }: PlacedGlyph): boolean {
+  const isInvisible = id === 0 && codePoints.every((one) => invisible.test(String.fromCodePoint(one)));
+  return !isInvisible && (advance !== 0 || codePoints.join() !== '32');
+}
+
 function glyphRun({ typeface, level, text }: LogicalRun): GlyphRun {
   const { glyphs, positions } = typeface.font.layout(text, undefined, undefined, undefined, level % 2 === 1 ? 'rtl' : 'ltr');
   const scale = 1000 / typeface.font.unitsPerEm;
@@ -113,5 +125,5 @@ function glyphRun({ typeface, level, text }: LogicalRun): GlyphRun {
     return { glyph, advance: xAdvance * scale, offsetX: xOffset * scale, offsetY: yOffset * scale };
   });
   // Invisible characters have become spaces without a width.
-  return { typeface, glyphs: placed.filter(({ glyph, advance }) => advance !== 0 || glyph.codePoints.join() !== '32') };
+  return { typeface, glyphs: placed.filter(isSeen) };
 }

@@ -11,6 +11,12 @@ import { renderedPage } from '../support/rendered-page.ts';
 import { smallPdf } from '../support/small-pdf.ts';
 import { jpegOf } from './made-images.ts';
 
+/** The file without its segments of comments and of what follows the comments. */
+function withoutComment(bytes: Buffer): Buffer {
+  const at = bytes.indexOf(Buffer.of(0xff, 0xfe));
+  return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 2 + bytes.readUInt16BE(at + 2))]);
+}
+
 /** A page that an image fills. */
 function pageWith(image: Buffer): Buffer {
   const pdf = smallPdf({ width: 100, height: 100 });
@@ -31,10 +37,29 @@ describe('a JPEG', () => {
     ['RGB', jpegOf({ components: [200, 128, 128] }), { space: 'RGB' }],
     ['CMYK', jpegOf({ components: [200, 10, 20, 30] }), { space: 'CMYK', isInverted: false }],
     ['CMYK by a program of Adobe', jpegOf({ components: [200, 10, 20, 30], isOfAdobe: true }), { space: 'CMYK', isInverted: true }],
-  ])('passes through as it is: %s', (_name, bytes, colours) => {
+  ])('passes through but for its metadata: %s', (_name, bytes, colours) => {
     const picture = readPicture(bytes);
     expect(picture).toMatchObject({ width: 8, height: 8, bitsPerComponent: 8, encoding: { kind: 'JPEG' }, colours });
-    expect(picture.bytes).toBe(bytes);
+    expect(Buffer.from(picture.bytes).equals(withoutComment(bytes))).toBe(true);
+  });
+
+  it('loses metadata of cameras and what is behind its end, and keeps its colour profile', () => {
+    const plain = jpegOf({ components: [200, 128, 128] });
+    const segment = (marker: number, text: string): Buffer => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(text.length + 2);
+      return Buffer.concat([Buffer.of(0xff, marker), length, Buffer.from(text, 'latin1')]);
+    };
+    const added = [
+      segment(0xe1, 'Exif\0\0 48.85 N'),
+      segment(0xe2, 'ICC_PROFILE\0profile'),
+      segment(0xe2, 'MPF\0'),
+      segment(0xed, 'Photoshop'),
+    ];
+    const { bytes } = readPicture(Buffer.concat([plain.subarray(0, 2), ...added, plain.subarray(2), Buffer.from('TRAILING')]));
+    const text = Buffer.from(bytes).toString('latin1');
+    expect(['Exif', 'MPF', 'Photoshop', 'TRAILING', 'ICC_PROFILE'].filter((one) => text.includes(one))).toEqual(['ICC_PROFILE']);
+    expect(text.endsWith('\xff\xd9')).toBe(true);
   });
 
   it.each([

@@ -67,9 +67,9 @@ describe('shapedLine', () => {
 describe('BreakableText', () => {
   it('breaks between words, and within words that are too long', () => {
     const text = new BreakableText('one two threeandmuchmore', sans);
-    expect(text.lines(1_000_000)).toEqual(['one two threeandmuchmore']);
-    expect(text.lines(4000).slice(0, 1)).toEqual(['one two']);
-    expect(text.lines(4000).join(' ').replaceAll(' ', '')).toBe('onetwothreeandmuchmore');
+    expect(text.broken(1_000_000).lines).toEqual(['one two threeandmuchmore']);
+    expect(text.broken(4000).lines.slice(0, 1)).toEqual(['one two']);
+    expect(text.broken(4000).lines.join(' ').replaceAll(' ', '')).toBe('onetwothreeandmuchmore');
   });
 
   it('makes no line that is too wide, and loses no letter', () => {
@@ -78,7 +78,7 @@ describe('BreakableText', () => {
     });
     fc.assert(
       fc.property(words, fc.integer({ min: 1000, max: 12_000 }), (list, width) => {
-        const lines = new BreakableText(list.join(' '), sans).lines(width);
+        const { lines } = new BreakableText(list.join(' '), sans).broken(width);
         for (const line of lines) expect(shapedLine(line, sans).width).toBeLessThanOrEqual(width + 60);
         expect(lines.join('').replaceAll(' ', '')).toBe(list.join(''));
       }),

@@ -1,5 +1,12 @@
 import { contentBytes, type EvidencePiece } from '../../documents/content.ts';
-import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument, isFileName } from '../../documents/document.ts';
+import {
+  evidenceBaseName,
+  evidenceDocument,
+  evidenceFileName,
+  type EvidenceDocument,
+  type InputDocument,
+  isFileName,
+} from '../../documents/document.ts';
 import { evidenceBase64, writePieces } from '../../documents/big-content.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
 import { isFault, refusalOf } from '../../faults.ts';
@@ -87,7 +94,7 @@ async function intoFiles(
 ): Promise<EvidenceDocument[]> {
   const delivered: EvidenceDocument[] = [];
   for (const { document, evidence } of pairs) {
-    const wanted = { fileName: nameOf(document), ending: evidence.ending };
+    const wanted = { fileName: evidenceBaseName(nameOf(document), evidence.ending), ending: evidence.ending };
     const fileName = await directory.stage(wanted, async (file) => void (await writePieces(evidence.content, file, threads)));
     const filePathData = { filePath: directory.pathOf(fileName) };
     delivered.push({ ...evidenceDocument(document, evidence, { filePathData }), fileName });
@@ -100,7 +107,7 @@ async function intoTransferStore(pairs: readonly Pair[], { caller, transfers, de
   const delivered: EvidenceDocument[] = [];
   for (const { document, evidence } of pairs) {
     const { mimeType: mediaType, ending } = evidence;
-    const fileName = evidenceFileName(nameOf(document), ending);
+    const fileName = evidenceFileName(evidenceBaseName(nameOf(document), ending), ending);
     const staged = await transfers.stage(evidence.content, { tenant: caller.tenant, mediaType, fileName });
     deliveries.addTransfer(staged);
     const { fileID, fileSize } = staged.file;

@@ -88,3 +88,16 @@ function changed({ id }: DocumentToRead, cause?: unknown): Refusal {
 function withoutPointer(refusal: Refusal, message: string): Refusal {
   return new Refusal(refusal.code, { message, cause: refusal });
 }
+
+/**
+ * Returns an error of completion. Pointers to documents belong to the request that opened the session,
+ * so a refusal names the document by its ID instead.
+ */
+export function namingDocument(error: unknown, documents: readonly { readonly id: string }[]): unknown {
+  if (!(error instanceof Refusal)) return error;
+  const [pointer, index] = /^\/inputDocuments(?:\/(\d+))?/.exec(error.at ?? '') ?? [];
+  if (pointer === undefined) return error;
+  const document = index === undefined ? undefined : documents[Number(index)];
+  const text = document === undefined ? error.text : `the document ${JSON.stringify(document.id)}: ${error.text}`;
+  return withoutPointer(error, `${text}; ${staysOpen}`);
+}

@@ -5,7 +5,7 @@ import { RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { auditedDigests, completeSignatures, evidenceNotices, type SignatureEvidence } from '../../signatures/signatures.ts';
-import { DocumentsAgain } from './documents-again.ts';
+import { DocumentsAgain, namingDocument } from './documents-again.ts';
 import { checkIds, SignatureValues, valueMapping, type ValueMapping } from './signature-values.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { OpenSession } from '../../signatures/sessions/open-session.ts';
@@ -76,7 +76,10 @@ async function completeSession(
 ): Promise<readonly SignatureEvidence[]> {
   const rightValues = await checkedValues(session, values, context);
   const contents = await again.compared(context.threads);
-  return completeSignatures(await session.signatures(contents), rightValues, context);
+  const signatures = await session.signatures(contents);
+  return completeSignatures(signatures, rightValues, context).catch((error: unknown) => {
+    throw namingDocument(error, session.state.documents);
+  });
 }
 
 /** Returns the values, verified if there is a certificate, each in the form that formats expect. */

@@ -108,9 +108,13 @@ export class SecurityHandler {
   }
 }
 
+/** Keys of objects depend on three bytes of their numbers. */
+const keyedNumberMax = 0xffffff;
+
 /** Algorithm 1. */
 function objectKey(key: Uint8Array, { number, generation }: PdfReference, isAes: boolean): Uint8Array {
   const place = Buffer.alloc(5);
+  if (number > keyedNumberMax) throw new PdfFault(`object ${number} has a number that this encryption does not know`);
   place.writeUIntLE(number, 0, 3);
   place.writeUIntLE(generation, 3, 2);
   const hash = createHash('md5').update(key).update(place);

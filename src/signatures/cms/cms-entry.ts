@@ -1,4 +1,4 @@
-import { Refusal } from '../../result-codes.ts';
+import { checkProperties } from '../cades/checked-properties.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import { algorithmAsked } from '../request/algorithm-asked.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -9,7 +9,6 @@ import { cmsFormat, type CmsParameters, type CmsState } from './cms.ts';
 import { cadesLevels } from './level-writer.ts';
 
 const propertiesAt = `${xp7At}/signedProperties`;
-const commitmentTextMaxCharacters = 200;
 
 interface CmsOptions {
   readonly xp7: XP7Signature;
@@ -26,8 +25,7 @@ export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsS
 
   asked(xp7, rules) {
     const { level, trustedCa, properties } = xp7Asked(xp7, rules);
-    checkTexts(properties);
-    checkCommitments(properties);
+    checkProperties(properties, propertiesAt);
     return {
       ...{ level, trustedCa },
       ...{ takesDigests: false, takesPasswords: false, isText: false },
@@ -50,35 +48,4 @@ export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsS
 function coSigningOf({ validateSignatures }: XP7Signature, detached: boolean): CmsParameters['coSigning'] {
   if (detached || validateSignatures === undefined) return 'NEVER';
   return validateSignatures ? 'CHECKED' : 'UNCHECKED';
-}
-
-/**
- * Checks that no string is empty (DirectoryString, X.520 §6) and that an explicitText has at most
- * 200 characters (RFC 5126 §5.8.1).
- */
-function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): void {
-  const tooLong = commitmentText !== undefined && Array.from(commitmentText).length > commitmentTextMaxCharacters;
-  if (tooLong) throw invalid('commitmentText', `at most ${commitmentTextMaxCharacters} characters in a CMS signature`);
-  for (const [field, text] of Object.entries({
-    commitmentText,
-    'signatureProductionPlace/city': place?.city,
-    'signatureProductionPlace/stateOrProvince': place?.stateOrProvince,
-    'signatureProductionPlace/postalCode': place?.postalCode,
-    ...Object.fromEntries(claimedRoles.map((role, index) => [`signerRole/claimedRoles/claimedRole/${index}`, role])),
-  })) {
-    if (text === '') throw invalid(field, 'must not be empty in a CMS signature');
-  }
-}
-
-/** Checks that there is one commitment at most (EN 319 122-1 §5.2.3). */
-function checkCommitments({ commitments }: SignedProperties): void {
-  if (commitments.length <= 1) return;
-  throw new Refusal('FIELDS_INCONSISTENT', {
-    at: `${propertiesAt}/commitmentTypeId`,
-    message: 'a CMS signature has only one commitment type, and signatureType APPELLATION already sets ORIGIN',
-  });
-}
-
-function invalid(field: string, message: string): Refusal {
-  return new Refusal('FIELD_INVALID', { at: `${propertiesAt}/${field}`, message });
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../../result-codes.ts';
+import { checkProperties } from '../cades/checked-properties.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import { algorithmAsked } from '../request/algorithm-asked.ts';
 import { checkSigningTime } from '../request/signed-properties-asked.ts';
@@ -9,6 +10,7 @@ import { padesLevels } from './level-writer.ts';
 import { padesFormat } from './pades.ts';
 import { pageImageAsked } from './page-image.ts';
 import type { PadesParameters, PadesState } from './pades-state.ts';
+import { reasonOf } from './signature-dictionary.ts';
 
 const at = `${xp7At}/XP7Providers/PXP7Parameters`;
 const propertiesAt = `${xp7At}/signedProperties`;
@@ -32,6 +34,7 @@ export const padesEntry: FormatEntry<XP7Signature, PadesOptions, PadesParameters
     const content = xp7.contentPreparation?.PDFContent;
     if (properties.signingTime === 'NONE')
       throw inconsistent(`${propertiesAt}/signingTime/source`, 'a PDF signature has a time, so NONE is not possible');
+    checkProperties(properties, propertiesAt, { isReason: reasonOf(properties) !== undefined });
     const isBasic = signatureFormat === 'BASIC';
     if (isBasic && level !== undefined && level.level !== 'T')
       throw new Refusal('UNSUPPORTED', { at: `${at}/signatureFormat`, message: 'levels LT and LTA need the format ENHANCED' });

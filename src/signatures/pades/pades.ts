@@ -27,7 +27,8 @@ const quickMaxBytes = 256 * 1024;
 /** Texts up to this length are drawn in some milliseconds. */
 const quickTextCharacters = 200;
 const inThread: Workload = { threadBeyondBytes: 0, lane: 'parsing' };
-const usually: Workload = { threadBeyondBytes: quickMaxBytes, lane: 'parsing' };
+/** A document takes about a millisecond, and some more if its signature is visible; it has two contents in the second step. */
+const usually: Workload = { threadBeyondBytes: quickMaxBytes, lane: 'parsing', documentsOnLoopMax: 6 };
 
 /** A picture may be compressed a thousandfold. */
 function isQuicklyDrawn({ visible, pageImage }: PadesParameters): boolean {

@@ -14,7 +14,7 @@ import type { PdfContent } from '../request/pdf-fields.ts';
 import { areaOn, displayedToPage, type Place } from './appearance/page-place.ts';
 import { placeAsked } from './appearance/visible-asked.ts';
 import { pictureOf, type DrawingRules } from './drawing-rules.ts';
-import { existingFrame, noRoom } from './target-field.ts';
+import { existingFrames, noRoom } from './target-field.ts';
 
 /** Numbers of pages, from 1 on, each range with its ends. */
 type PageNumbers =
@@ -40,7 +40,7 @@ export function pageImageAsked(fields: z.output<typeof PdfContent>, at: string):
 }
 
 function numbersAsked({ paging, pageSelection, pageStart, pagePeriod }: z.output<typeof PdfContent>, at: string): PageNumbers {
-  if (paging === 'SPECIFIED_PAGES') {
+  if (paging === 'SPECIFIED_PAGES' || (paging === undefined && pageSelection !== undefined)) {
     if (pageSelection === undefined) throw inconsistent(`${at}/pageSelection`, 'SPECIFIED_PAGES needs pageSelection');
     return { kind: 'RANGES', ranges: rangesOf(pageSelection, at) };
   }
@@ -103,10 +103,17 @@ function chosenPages({ file }: Revision, numbers: PageNumbers, at: string): read
     while ((rest.at(-1)?.[1] ?? count) < count) rest.pop();
     if (numbers.kind === 'RANGES' ? (rest.at(-1)?.[0] ?? count + 1) <= count : isChosen(count, numbers)) chosen.push(page);
   }
+  if (chosen.length > pagesMax)
+    throw new Refusal('UNSUPPORTED', { at, message: `an image can be placed on ${pagesMax} pages at most, not on ${chosen.length}` });
   const missing = missingPage(count, numbers);
   if (missing !== undefined) throw inconsistent(`${at}/${missing.member}`, `the document has no page ${missing.number}; it has ${count}`);
   return chosen;
 }
+
+/** Each page is written anew, which takes memory. */
+const pagesMax = 10_000;
+/** Graphics states that a content may leave open. */
+const imbalanceMax = 1000;
 
 function isChosen(number: number, numbers: Exclude<PageNumbers, { readonly kind: 'RANGES' }>): boolean {
   if (numbers.kind === 'PERIOD') return number >= numbers.start && (number - numbers.start) % numbers.period === 0;
@@ -130,6 +137,8 @@ function drawOn(revision: Revision, page: Page, image: PdfReference, matrix: rea
   const contents = revision.get(dictionary, 'Contents');
   const parts = isArray(contents) ? contents : contents === null ? [] : [dictionary.get('Contents')];
   const { restored, saved } = imbalanceOf(revision.file, page.dictionary.get('Contents'));
+  if (Math.max(restored, saved) > imbalanceMax)
+    throw new PdfFault(`page object ${page.reference.number} leaves more than ${imbalanceMax} graphics states open`);
   const numbers = matrix.map((one) => String(Number(one.toFixed(4)))).join(' ');
   const drawing = `q ${numbers} cm /${name} Do Q`;
   // In a tagged file, what is no content of the document is marked as such (ISO 32000-2, 14.8.2.2).
@@ -165,8 +174,11 @@ function fillButton(
   const { file } = revision;
   const field = Array.from(formFields(file)).find((one) => one.name === name && one.type === 'Btn' && (one.flags & pushButton) !== 0);
   if (field === undefined) throw inconsistent(`${at}/formField`, 'the document has no push button of this name');
-  for (const widget of field.widgets) {
-    const { width, height, matrix, page } = existingFrame(file, widget);
+  const frames = existingFrames(file, field.widgets);
+  for (const [index, widget] of field.widgets.entries()) {
+    const frame = frames[index];
+    if (frame === undefined) throw new RangeError('each widget has a frame');
+    const { width, height, matrix, page } = frame;
     const drawing = new Drawing(revision);
     const scale = Math.min(width / picture.width, height / picture.height);
     const size = { width: picture.width * scale, height: picture.height * scale };

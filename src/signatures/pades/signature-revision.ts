@@ -13,7 +13,7 @@ import { addPageImage } from './page-image.ts';
 import { permitted, type Permitted } from './permitted-signature.ts';
 import { signatureDictionary, lockEntries } from './signature-dictionary.ts';
 import { SignatureRoom, type ByteRange } from './signature-room.ts';
-import { existingFrame, firstPage, invisibleFrame, newFrame, type Frame } from './target-field.ts';
+import { existingFrames, firstPage, invisibleFrame, newFrame, type Frame } from './target-field.ts';
 
 export interface SignatureRevision {
   /** To be appended to the file. It lacks only the signature. */
@@ -82,9 +82,20 @@ function signField(
   fillField(revision, field, {
     value: signature,
     lock,
-    appearances: field.widgets.map((widget) => drawn(revision, existingFrame(revision.file, widget), visible, asked, rules)),
+    appearances: sharedAppearances(existingFrames(revision.file, field.widgets), (frame) => drawn(revision, frame, visible, asked, rules)),
   });
   return field.name;
+}
+
+/** Frames of the same size have the same appearance. */
+function sharedAppearances(frames: readonly Frame[], draw: (frame: Frame) => PdfReference): readonly PdfReference[] {
+  const drawnOnes = new Map<string, PdfReference>();
+  return frames.map((frame) => {
+    const key = [frame.width, frame.height, ...frame.matrix].join(' ');
+    const known = drawnOnes.get(key) ?? draw(frame);
+    drawnOnes.set(key, known);
+    return known;
+  });
 }
 
 function drawn(

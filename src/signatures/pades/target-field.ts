@@ -1,6 +1,6 @@
 import { areaOn, displayedSize, pageRectangle, uprightMatrix } from './appearance/page-place.ts';
 import type { Area } from '../../pdf/drawing.ts';
-import { isArray, type PdfDictionary, type PdfReference } from '../../pdf/objects.ts';
+import { isArray, PdfReference } from '../../pdf/objects.ts';
 import { pages, rectangleOf, type Page } from '../../pdf/pages.ts';
 import { PdfFault } from '../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../pdf/pdf-file.ts';
@@ -82,9 +82,24 @@ export function firstPage(file: PdfFile): Page {
   return page;
 }
 
-/** Returns the frame of an existing widget. */
-export function existingFrame(file: PdfFile, widget: SignatureField['widgets'][number]): Frame {
-  const page = pageOfWidget(file, widget);
+/** Widgets of one field; usually there is one. */
+const widgetsMax = 100;
+
+type Widget = SignatureField['widgets'][number];
+
+/**
+ * Returns the frames of the widgets of a field, in their order.
+ * @throws {PdfFault} for more than 100
+ * @throws {NotQuick} for more than one
+ */
+export function existingFrames(file: PdfFile, widgets: readonly Widget[]): readonly Frame[] {
+  if (widgets.length > widgetsMax) throw new PdfFault(`a field has ${widgets.length} widgets; at most ${widgetsMax} are supported`);
+  if (widgets.length > 1) file.bytes.work.long();
+  const found = pagesOfWidgets(file, widgets);
+  return widgets.map((widget) => frameOf(file, widget, found.get(widget.reference.number) ?? firstPage(file)));
+}
+
+function frameOf(file: PdfFile, widget: Widget, page: Page): Frame {
   const rectangle = rectangleOf(file, widget.dictionary.get('Rect'));
   if (rectangle === undefined) return invisibleFrame(page);
   const { left, bottom, right, top } = rectangle;
@@ -93,16 +108,21 @@ export function existingFrame(file: PdfFile, widget: SignatureField['widgets'][n
   return { page, rectangle: [left, bottom, right, top], width, height, matrix: uprightMatrix(page) };
 }
 
-/** The page that a widget names, else the one that has it among its annotations. */
-export function pageOfWidget(
-  file: PdfFile,
-  { reference, dictionary }: { readonly reference: PdfReference; readonly dictionary: PdfDictionary },
-): Page {
-  const named = dictionary.get('P');
+/** Returns the page of a widget. */
+export function pageOfWidget(file: PdfFile, widget: Widget): Page {
+  return pagesOfWidgets(file, [widget]).get(widget.reference.number) ?? firstPage(file);
+}
+
+/** Returns the pages of widgets by their numbers: those that they name, else those that have them among their annotations. */
+function pagesOfWidgets(file: PdfFile, widgets: readonly Widget[]): ReadonlyMap<number, Page> {
+  const found = new Map<number, Page>();
+  const sought = new Map(widgets.map(({ reference, dictionary }) => [reference.number, dictionary.get('P')]));
   for (const page of pages(file)) {
-    if (page.reference.equals(named)) return page;
+    for (const [number, named] of sought) if (page.reference.equals(named)) found.set(number, page);
     const annotations = file.get(page.dictionary, 'Annots');
-    if (isArray(annotations) && annotations.some((one) => reference.equals(one))) return page;
+    for (const one of isArray(annotations) ? annotations : [])
+      if (one instanceof PdfReference && sought.has(one.number) && !found.has(one.number)) found.set(one.number, page);
+    if (found.size === sought.size) break;
   }
-  return firstPage(file);
+  return found;
 }

@@ -82,7 +82,7 @@ function drawLeft(
     drawing.image(image.image, fitted(image.picture, { ...area, y: area.y + nameHeight, height: area.height - nameHeight }));
   if (name === undefined) return;
   const faces = facesOf(style, style.weight ?? regular);
-  const fontSizeMax = Math.min(24, Math.max(7, area.height * 0.3));
+  const fontSizeMax = Math.min(40, Math.max(7, area.height * 0.3));
   const block: BlockStyle = { ...blockStyle(style, faces), fontSizeMax, mayShrink: false, alignment: 'CENTRE' };
   const paragraph = { label: undefined, text: shownText(name, style), typefaces: faces };
   for (const text of textBlock([paragraph], { ...area, height: nameHeight }, block)) drawText(drawing, text, style);
@@ -103,7 +103,7 @@ function rightText(lines: readonly ShownLine[], area: Area, style: TextStyle): r
     text: shownText(text, style),
     typefaces: isName ? ofName : faces,
   }));
-  const usualSize = Math.min(11, Math.max(7, area.height * 0.13));
+  const usualSize = Math.min(22, Math.max(7, area.height * 0.13));
   const block: BlockStyle = {
     ...blockStyle(style, faces),
     fontSizeMax: style.fontSize ?? usualSize,

@@ -44,11 +44,17 @@ export interface TextSource {
 }
 
 /** Longer texts are cut: no field has room for them. */
-const freeTextMaxCharacters = 4000;
+const textMaxCharacters = 200;
+const freeTextMaxCharacters = 1000;
+
+function cut(text: string, charactersMax = textMaxCharacters): string {
+  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax).trimEnd()}…`;
+}
 
 /** Returns the name of the subject as a person would say it. */
 export function signerName({ subject }: Pick<Certificate, 'subject'>): string {
-  return commonNameOf(subject) ?? distinguishedNameText(subject);
+  const name = commonNameOf(subject);
+  return cut(name === undefined || name.trim() === '' ? distinguishedNameText(subject) : name);
 }
 
 /** Returns the lines of the right part, from top to bottom. */
@@ -56,14 +62,14 @@ export function shownLines({ certificate, properties, date, shown, freeText, lan
   const lines: ShownLine[] = [];
   const add = (part: keyof Labels, text: string | undefined): void => {
     if (!shown[part] || text === undefined || text.trim() === '') return;
-    lines.push({ label: shown.labels ? labelOf(part, language) : undefined, text, isName: part === 'name' });
+    lines.push({ label: shown.labels ? labelOf(part, language) : undefined, text: cut(text), isName: part === 'name' });
   };
   add('name', signerName(certificate));
   add('identifier', distinguishedNameText(certificate.subject).replaceAll(/(?<!\\),/g, ', '));
   add('date', dateWords(date, language, timeZone));
   add('location', locationOf(properties));
   add('reason', reasonWords(properties, language));
-  for (const text of (freeText ?? '').slice(0, freeTextMaxCharacters).split(/\r\n|\r|\n/))
+  for (const text of cut(freeText ?? '', freeTextMaxCharacters).split(/\r\n|\r|\n/))
     if (text.trim() !== '') lines.push({ label: undefined, text, isName: false });
   return lines;
 }

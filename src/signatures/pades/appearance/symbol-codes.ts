@@ -16,6 +16,8 @@ const tables = {
 export function symbolText(text: string, font: keyof typeof tables): string {
   const [low, high] = tables[font];
   return Array.from(text, (character) => {
+    // A space that is not broken is one in every font here.
+    if (character === '\u00a0') return character;
     const code = character.codePointAt(0) ?? 0;
     return (code < 0xa0 ? low[code - 0x20] : high[code - 0xa0]) ?? character;
   }).join('');

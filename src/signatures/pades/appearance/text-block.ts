@@ -24,7 +24,7 @@ export interface BlockStyle {
 
 /** Below this, text is no longer read; what has no room then is cut. */
 const fontSizeMin = 4;
-const sizeStep = 0.95;
+const sizeStep = 0.94;
 /** About a fifth of the size. */
 const shrinkSteps = 5;
 /** Distances in parts of the font size. */
@@ -56,17 +56,24 @@ export function textBlock(paragraphs: readonly Paragraph[], area: Area, style: B
     0,
     ...measured.map(({ label }) => (label === undefined ? 0 : shapedLine(label.beside, style.labelTypefaces).width / 1000)),
   );
-  const rowsAt = (fontSize: number): readonly Row[] => rowsOf(measured, labelWidth, area.width / fontSize);
-  const sizes = sizesFrom(style.fontSizeMax);
-  const fitting = sizes.findIndex((fontSize) => heightOf(rowsAt(fontSize)) * fontSize <= area.height);
-  const smallest = Math.min(style.fontSizeMax, fontSizeMin);
-  if (fitting < 0) return drawn(cut(rowsAt(smallest), area, smallest), area, smallest, style);
+  const sizes = sizesFrom(Math.min(style.fontSizeMax, area.height));
+  const layouts = sizes.map((fontSize): Layout => ({ fontSize, ...rowsOf(measured, labelWidth, area.width / fontSize) }));
+  const fitting = layouts.filter(({ rows, fontSize }) => heightOf(rows) * fontSize <= area.height);
+  const [smallest] = layouts.slice(-1);
+  // Words that are torn are worse than small ones.
+  const whole = fitting.filter(({ isTorn }) => !isTorn);
+  const choices = (whole.length > 0 ? whole : fitting).slice(0, style.mayShrink ? shrinkSteps : 1);
   // A little smaller is better than a date in two lines.
-  const choices = style.mayShrink ? sizes.slice(fitting, fitting + shrinkSteps) : sizes.slice(fitting, fitting + 1);
-  const [best] = choices
-    .map((fontSize) => ({ fontSize, rows: rowsAt(fontSize) }))
-    .toSorted((one, other) => one.rows.length - other.rows.length);
-  return best === undefined ? [] : drawn(best.rows, area, best.fontSize, style);
+  const [best] = choices.toSorted((one, other) => one.rows.length - other.rows.length);
+  if (best !== undefined) return drawn(best.rows, area, best.fontSize, style);
+  return smallest === undefined ? [] : drawn(cut(smallest.rows, area, smallest.fontSize), area, smallest.fontSize, style);
+}
+
+interface Layout {
+  readonly fontSize: number;
+  readonly rows: readonly Row[];
+  /** A word has no room in a line. */
+  readonly isTorn: boolean;
 }
 
 /** Returns sizes from the largest one down. */
@@ -84,18 +91,21 @@ function breakableOf({ label, text, typefaces }: Paragraph): Measured['breakable
 }
 
 /** `width`: in parts of the font size. */
-function rowsOf(paragraphs: readonly Measured[], labelWidth: number, width: number): readonly Row[] {
+function rowsOf(paragraphs: readonly Measured[], labelWidth: number, width: number): Omit<Layout, 'fontSize'> {
   const column = labelWidth === 0 ? 0 : labelWidth + labelGap;
   const isBeside = labelWidth > 0 && width - column >= width * valueShareMin;
-  return paragraphs.flatMap(({ label, typefaces, breakable }, index) => {
+  let isAnyTorn = false;
+  const rows = paragraphs.flatMap(({ label, typefaces, breakable }, index) => {
     const indent = isBeside && label !== undefined ? column : 0;
-    const lines = (isBeside ? breakable.beside : breakable.inline).lines((width - indent) * 1000);
+    const { lines, isTorn } = (isBeside ? breakable.beside : breakable.inline).broken((width - indent) * 1000);
+    if (isTorn) isAnyTorn = true;
     return lines.map((text, line) => ({
       ...{ text, typefaces, indent },
       label: isBeside && line === 0 ? label?.beside : undefined,
       step: leading + (line === 0 && index > 0 ? paragraphGap : 0),
     }));
   });
+  return { rows, isTorn: isAnyTorn };
 }
 
 /** In parts of the font size. */

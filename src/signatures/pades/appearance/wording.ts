@@ -74,5 +74,5 @@ export function dateWords(date: Date, language: Language, timeZone: string): str
   const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
   const month = months[language][Number(of('month')) - 1] ?? '';
   const offset = of('timeZoneName').replace('GMT', '');
-  return `${Number(of('day'))} ${month} ${of('year')}, ${of('hour')}:${of('minute')}:${of('second')} ${offset === '' ? 'UTC' : offset}`;
+  return `${Number(of('day'))} ${month} ${of('year')}, ${of('hour')}:${of('minute')}:${of('second')}\u00a0${offset === '' ? 'UTC' : offset}`;
 }
