@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { create, type Font } from 'fontkit';
+import type { create, Font } from 'fontkit';
 
 /** Kinds of letters that the product has. The metrics are those of Helvetica, Times and Courier. */
 export type Family = 'SANS' | 'SERIF' | 'MONO';
@@ -52,7 +52,9 @@ function familyFile(family: Family, { isBold, isItalic }: Weight): string {
 function typeface(file: string): Typeface {
   const known = read.get(file);
   if (known !== undefined) return known;
-  const font = create(readFileSync(require.resolve(file)));
+  // Loaded with the first font: most instances draw nothing, and it takes 60 ms.
+  const fontkit = createRequire(import.meta.url)('fontkit') as { readonly create: typeof create };
+  const font = fontkit.create(readFileSync(require.resolve(file)));
   if (!('glyphForCodePoint' in font)) throw new Error(`${file} has several fonts`);
   const made: Typeface = { name: font.postscriptName, font };
   read.set(file, made);
