@@ -7,6 +7,8 @@ import { textOf } from './text-string.ts';
 export interface FormField {
   readonly reference: PdfReference;
   readonly dictionary: PdfDictionary;
+  /** The field that has it among its kids; undefined for one that the form names. */
+  readonly parent: PdfReference | undefined;
   /** Fully qualified name (12.7.4.2). */
   readonly name: string;
   /** FT, inherited where the field has none: Btn, Tx, Ch or Sig. */
@@ -20,10 +22,12 @@ export interface FormField {
 }
 
 const depthMax = 100;
+/** With their widgets. */
 const fieldsMax = 500_000;
 const nameMaxCharacters = 4096;
 
 interface Above {
+  readonly parent: PdfReference | undefined;
   readonly name: string | undefined;
   readonly type: PdfObject;
   readonly flags: PdfObject;
@@ -49,7 +53,7 @@ export function* formFields(file: PdfFile): Generator<FormField, void> {
   if (fields === null) return;
   if (!isArray(fields)) throw new PdfFault('the fields of the interactive form are no array');
   const walk = new FieldWalk(file);
-  for (const field of fields) yield* walk.field(field, { name: undefined, type: null, flags: null, value: null }, 0);
+  for (const field of fields) yield* walk.field(field, { parent: undefined, name: undefined, type: null, flags: null, value: null }, 0);
 }
 
 class FieldWalk {
@@ -63,15 +67,13 @@ class FieldWalk {
   *field(object: PdfObject, above: Above, depth: number): Generator<FormField, void> {
     if (!(object instanceof PdfReference)) throw new PdfFault('a field of the interactive form is no reference');
     const { number } = object;
-    if (this.#seen.has(number)) throw new PdfFault(`the interactive form has object ${number} twice`);
     if (depth > depthMax) throw new PdfFault(`the interactive form has more than ${depthMax} levels`);
-    if (this.#seen.size === fieldsMax) throw new PdfFault(`the interactive form has more than ${fieldsMax} fields`);
-    this.#seen.add(number);
+    this.#see(number);
     const found = this.#file.resolved(object);
     // Fields that were deleted may still be named.
     if (found === null) return;
     if (!(found instanceof PdfDictionary)) throw new PdfFault(`field ${number} is no dictionary`);
-    const here = this.#below(found, above);
+    const here = this.#below(object, found, above);
     const kids = this.#file.get(found, 'Kids');
     const parts = isArray(kids) ? kids.map((kid) => ({ kid, dictionary: this.#file.resolved(kid) })) : [];
     // A kid with a name is a field; one without is a widget of this field (12.7.4.2).
@@ -85,8 +87,9 @@ class FieldWalk {
     const kidWidgets = parts.flatMap(({ kid, dictionary }) =>
       kid instanceof PdfReference && dictionary instanceof PdfDictionary ? [{ reference: kid, dictionary }] : [],
     );
+    for (const { reference } of kidWidgets) this.#see(reference.number);
     yield {
-      ...{ reference: object, dictionary: found, name: here.name ?? '' },
+      ...{ reference: object, dictionary: found, parent: above.parent, name: here.name ?? '' },
       type: type instanceof PdfName ? type.text : undefined,
       flags: isInteger(flags) ? flags : 0,
       value: here.value,
@@ -94,14 +97,21 @@ class FieldWalk {
     };
   }
 
-  #below(dictionary: PdfDictionary, above: Above): Above {
+  /** A widget of two fields would show the value of the one or the other. */
+  #see(number: number): void {
+    if (this.#seen.has(number)) throw new PdfFault(`the interactive form has object ${number} twice`);
+    if (this.#seen.size === fieldsMax) throw new PdfFault(`the interactive form has more than ${fieldsMax} fields`);
+    this.#seen.add(number);
+  }
+
+  #below(reference: PdfReference, dictionary: PdfDictionary, above: Above): Above {
     const partial = textOf(this.#file.get(dictionary, 'T'));
     const name = partial === undefined ? above.name : above.name === undefined ? partial : `${above.name}.${partial}`;
     if (name !== undefined && name.length > nameMaxCharacters)
       throw new PdfFault(`the interactive form has a name of more than ${nameMaxCharacters} characters`);
     const own = (key: string, inherited: PdfObject): PdfObject => (dictionary.has(key) ? dictionary.get(key) : inherited);
     return {
-      name,
+      ...{ parent: reference, name },
       type: own('FT', above.type),
       flags: own('Ff', above.flags),
       value: own('V', above.value),

@@ -44,6 +44,11 @@ interface ReadObject {
   readonly weightBytes: number;
 }
 
+interface OpenOptions {
+  readonly mustBeQuick?: boolean | undefined;
+  readonly work?: WorkLimit | undefined;
+}
+
 interface ObjectStream {
   readonly bytes: Buffer;
   /** Offsets of the objects by their numbers. */
@@ -73,13 +78,14 @@ export class PdfFile {
 
   /**
    * Opens a file. Without a password, the empty one is tried for a file that is encrypted.
-   * `mustBeQuick`: work that takes more than some milliseconds is not done.
+   * `mustBeQuick`: work that takes more than some milliseconds is not done. `work`: the limit of this
+   * file and others together; absent: one of its own.
    * @throws {PdfFault} for a file that is not sound
    * @throws {PdfLocked} if it cannot be decrypted
    * @throws {NotQuick}, as all other methods do
    */
-  constructor(source: ByteSource, password?: string, { mustBeQuick } = { mustBeQuick: false }) {
-    this.bytes = new FileBytes(source, new WorkLimit({ mustBeQuick }));
+  constructor(source: ByteSource, password?: string, { mustBeQuick = false, work }: OpenOptions = {}) {
+    this.bytes = new FileBytes(source, work ?? new WorkLimit({ mustBeQuick }));
     const { base, version } = headerOf(this.bytes);
     this.headerVersion = version;
     this.base = base;
@@ -184,6 +190,15 @@ export class PdfFile {
     const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
     const cipher = this.security?.stream(encoded.reference, this.#encryptionOf(dictionary));
     return decoded(cipher?.decrypt(bytes) ?? bytes, dictionary, resolved, maxBytes, this.bytes.work);
+  }
+
+  /**
+   * Returns the bytes of a stream as they stand in the file, encrypted where it is.
+   * @throws {PdfFault} if they do not end where their length says, or there are more than `maxBytes`
+   */
+  encodedBytes({ dictionary, encoded }: PdfStream, maxBytes: number): Uint8Array {
+    if (encoded instanceof Uint8Array) return encoded;
+    return this.#streamBytes(dictionary, encoded, maxBytes);
   }
 
   /** Returns the entry's generation, -1 for an object that does not exist. */

@@ -9,9 +9,18 @@ export interface PlacedObject {
   readonly object: PdfObject;
   /** Offset of its number. */
   readonly start: number;
-  /** Offset behind `endobj`; for a stream, behind its data. */
+  /** Offset behind `endobj`. */
   readonly end: number;
+  /** False for a stream that does not end where its length says: readers then look for its end themselves. */
+  readonly hasLength: boolean;
 }
+
+const space = '[\\0\\t\\n\\f\\r ]';
+const endOfStream = new RegExp(`^${space}*endstream${space}*endobj`);
+const anyEndOfStream = new RegExp(`endstream${space}*endobj`);
+/** Of `endstream`, `endobj`, and white space around them. */
+const endMaxBytes = 128;
+const searchedPieceBytes = 64 * 1024;
 
 /**
  * Reads where an object of the file itself begins and ends. It is not kept.
@@ -24,9 +33,23 @@ export function placedObject(file: PdfFile, reference: PdfReference, offset: num
       throw new PdfFault(`object ${reference.number} is not where the cross-reference says`, start);
     return { object: bodyOf(parser, reference), end: parser.offset };
   });
-  if (!(object instanceof PdfStream)) return { object, start, end };
+  if (!(object instanceof PdfStream)) return { object, start, end, hasLength: true };
   const length = file.get(object.dictionary, 'Length');
-  return { object, start, end: end + (isInteger(length) && length > 0 ? length : 0) };
+  const dataEnd = isInteger(length) && length >= 0 ? end + length : undefined;
+  const [ending] = dataEnd === undefined ? [] : (endOfStream.exec(file.bytes.at(dataEnd, endMaxBytes).toString('latin1')) ?? []);
+  if (dataEnd !== undefined && ending !== undefined) return { object, start, end: dataEnd + ending.length, hasLength: true };
+  return { object, start, end: foundEnd(file, end), hasLength: false };
+}
+
+/** Returns the end of a stream as a reader finds it that does not believe its length: of the file, if there is none. */
+function foundEnd({ bytes }: PdfFile, start: number): number {
+  for (let at = start; at < bytes.length; at += searchedPieceBytes) {
+    const piece = bytes.at(at, searchedPieceBytes + endMaxBytes).toString('latin1');
+    bytes.work.parsed(piece.length);
+    const found = anyEndOfStream.exec(piece);
+    if (found !== null) return at + found.index + found[0].length;
+  }
+  return bytes.length;
 }
 
 /**

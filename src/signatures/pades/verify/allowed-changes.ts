@@ -46,8 +46,10 @@ export function checkChanges(states: FileStates, rules: ChangeRules, scan: Refer
   const isBetween = ({ holder, target }: Edge): boolean => !comparison.changes.has(holder) && comparison.changes.has(target);
   const scanned = scan?.edges.filter(isBetween) ?? [];
   checkAnnotationLists(comparison, [...scanned, ...comparison.edges]);
-  for (const edge of [...scanned, ...comparison.edges])
-    if (!comparison.allows(edge)) throw reasons.get(edge.target) ?? notAllowed(described(comparison, edge));
+  const naming = scan?.naming ?? new Set();
+  const toCatalog = scan?.edges.filter(({ target }) => target === comparison.after.catalogReference.number) ?? [];
+  for (const edge of [...toCatalog, ...scanned, ...comparison.edges])
+    if (!comparison.allows(edge, naming)) throw reasons.get(edge.target) ?? notAllowed(described(comparison, edge));
   if (scan === undefined) checkAllClaimed(comparison, reasons);
 }
 

@@ -5,6 +5,7 @@ import { signatureFields, type DocMdpLevel, type LockedFields, type SignatureFie
 import { changedObjects, type FileStates, type ObjectChange } from './file-states.ts';
 import type { Edge } from './reference-scan.ts';
 import { below, referencesIn, sameObjects } from './same-objects.ts';
+import { leadsTo, type SettledKind } from './settled-objects.ts';
 
 /** What may change after a signature. */
 export interface ChangeRules {
@@ -31,11 +32,12 @@ export interface Entered {
  * side from which a reader can come to it. So the comparison keeps
  * - claims: places from which a changed object may be reached, since what it is there was compared
  *   and is allowed. They are made from the catalog down, or by what leads to an object.
- * - settled objects: what changed of them means something only where it is allowed, whatever leads
- *   to them: Annots of a page, V and AP of a field, K of a structure element.
+ * - settled objects: what changed of them is allowed wherever a reader comes to them as what they
+ *   are: Annots of a page, V and AP of a field, K of a structure element.
  * - edges: references from what did not change to objects that did.
- * In the end, each edge leads to a settled object, or is claimed. Other changed objects are reached
- * from allowed changes only, or not at all.
+ * In the end, each edge leads to a settled object as what it is, or is claimed. Other changed objects
+ * are reached from allowed changes only, or not at all. No edge begins in a dictionary in which
+ * contents find something by names: there, a claimed entry could be another thing.
  */
 export class Comparison {
   readonly before: PdfFile;
@@ -45,7 +47,7 @@ export class Comparison {
   /** Signature fields that were not there before. */
   readonly newFields: readonly SignatureField[];
   readonly #claims = new Map<number, Set<string>>();
-  readonly #settled = new Set<number>();
+  readonly #settled = new Map<number, SettledKind>();
   readonly #edges: Edge[] = [];
 
   constructor(states: FileStates, rules: ChangeRules) {
@@ -78,9 +80,9 @@ export class Comparison {
     return this.#settled.has(number);
   }
 
-  /** Says of a changed object that what changed of it is allowed, whatever leads to it. */
-  settle(number: number): void {
-    this.#settled.add(number);
+  /** Says of a changed object that what changed of it is allowed, where it is reached as what it is. */
+  settle(number: number, kind: SettledKind): void {
+    this.#settled.set(number, kind);
   }
 
   /** Checks that a value is the same, and keeps what it leads to. `what`: the change, for the message. */
@@ -100,9 +102,11 @@ export class Comparison {
     for (const [key, value] of is.entries()) if (sameObjects(was.get(key), value)) this.keep(value, { holder, path: below(path, key) });
   }
 
-  /** Checks whether an edge leads to a change that is allowed from there. */
-  allows({ holder, path, target }: Edge): boolean {
-    return this.#settled.has(target) || this.#claims.get(target)?.has(`${holder} ${path}`) === true;
+  /** Checks whether an edge leads to a change that is allowed from there. `naming`: dictionaries of names. */
+  allows({ holder, path, target }: Edge, naming: ReadonlySet<number>): boolean {
+    if (naming.has(holder)) return false;
+    const kind = this.#settled.get(target);
+    return (kind !== undefined && leadsTo(kind, path)) || this.#claims.get(target)?.has(`${holder} ${path}`) === true;
   }
 
   /** Checks whether something that was compared leads to an object. */

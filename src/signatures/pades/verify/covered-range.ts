@@ -68,5 +68,5 @@ function checkEnd(file: PdfFile, stop: number): void {
 /** Checks whether a revision ends at an offset, where nothing but white space may follow `%%EOF`. */
 export function endsRevision({ bytes }: PdfFile, offset: number): boolean {
   const from = Math.max(0, offset - endBytes);
-  return /startxref\s+\d{1,15}\s+%%EOF[\0\t\n\f\r ]*$/.test(bytes.at(from, offset - from).toString('latin1'));
+  return /startxref[\0\t\n\f\r ]+\d{1,15}[\0\t\n\f\r ]+%%EOF[\0\t\n\f\r ]*$/.test(bytes.at(from, offset - from).toString('latin1'));
 }

@@ -50,7 +50,7 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
     return { stop, renamed };
   });
   const isExtended = later.some(({ stop }) => stop < file.bytes.length);
-  const scan = isExtended ? refusing('what was added to the signatures', at, () => ReferenceScan.of(file, later)) : undefined;
+  const scan = isExtended ? refusing('signatures', at, () => ReferenceScan.of(file, later)) : undefined;
   for (const one of signatures) {
     const states = open(one);
     refusing(one.name, at, () => {

@@ -1,19 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formFields, type FormField } from '../../../pdf/form-fields.ts';
-import { isInteger, PdfDictionary, type PdfReference, type PdfObject } from '../../../pdf/objects.ts';
+import {
+  isArray,
+  isInteger,
+  PdfDictionary,
+  PdfName,
+  type PdfReference,
+  PdfStream,
+  PdfString,
+  type PdfObject,
+} from '../../../pdf/objects.ts';
 import { isDocumentTimeStamp, lockOf, locks, type LockedFields } from '../signed-fields.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
+import { isVisible } from './form-changes.ts';
 import { below, changedKeys, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
 
 /** Entries that change when a field is filled in (ISO 32000-2, 12.7.4 and 12.5.6.19). */
 const filledEntries: ReadonlySet<string> = new Set(['V', 'RV', 'I', 'TI', 'AS', 'AP', 'M']);
-/** Those of which at least one changes. An appearance by itself would show another value than the field has. */
-const valueEntries = ['V', 'RV', 'I', 'AS'];
+/**
+ * Those of which at least one changes, by the type of the field: the value, the chosen items, the
+ * state of a button. An appearance by itself would show another value than the field has.
+ */
+const valueEntries: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Tx', ['V']],
+  ['Ch', ['V', 'I']],
+  ['Btn', ['V', 'AS']],
+]);
+const readOnlyFlag = 1;
+/** Of a button: it has no value (12.7.5.2.2). */
+const pushButtonFlag = 1 << 16;
 const signedEntries: ReadonlySet<string> = new Set(['V', 'AP', 'AS', 'M', 'F', 'Lock', 'P']);
 /** Bits of an annotation (12.5.3, table 167) that signing may set: Print and Locked. */
 const flagsOfSigned = 4 | 128;
+const shownEntries: ReadonlySet<string> = new Set(['AP', 'AS', 'F']);
 const appearanceDepthMax = 4;
+const textStreamKeys: ReadonlySet<string> = new Set(['Length', 'Filter', 'DecodeParms']);
 
 /** Fields of a file by the numbers of their dictionaries and of their widgets. */
 export type FieldsByNumber = ReadonlyMap<number, FormField>;
@@ -43,24 +65,58 @@ export function checkField(comparison: Comparison, field: FormField): void {
       .filter(({ reference }) => !reference.equals(field.reference))
       .map(({ reference, dictionary }) => ({ reference, was: dictionary, is: dictionaryAt(comparison, reference, name) })),
   ];
+  checkParents(field, name);
   const changed = new Set(parts.flatMap((part) => changedKeys(part.was, part.is)));
   if (rules.locks.some((one) => locks(one, field.name))) throw notAllowed(`the locked field ${name}`);
   const isSigned = field.type === 'Sig';
   if (isSigned) checkSigning(comparison, name, was, is);
   else if (rules.level === 1) throw notAllowed(`the field ${name} was filled in (no changes are allowed)`);
-  else if (!valueEntries.some((key) => changed.has(key))) throw notAllowed(`the appearance of the field ${name}, whose value is the same`);
+  else checkFilling(field, name, changed);
   const allowed = isSigned ? signedEntries : filledEntries;
   for (const key of changed) if (!allowed.has(key)) throw notAllowed(`${key} of the field ${name}`);
+  for (const part of parts)
+    for (const key of changedKeys(part.was, part.is))
+      if (!isValueOf(after.get(part.is, key), key, isSigned)) throw notAllowed(`${key} of the field ${name}`);
   for (const part of parts) {
     if (isSigned && !sameFlags(before.resolved(part.was.get('F')), after.resolved(part.is.get('F'))))
       throw notAllowed(`F of the field ${name}`);
     if (isSigned && part.was.has('P') && !sameObjects(part.was.get('P'), part.is.get('P')))
       throw notAllowed(`the page of the field ${name}`);
     const { number } = part.reference;
-    if (comparison.changes.has(number)) comparison.settle(number);
+    if (comparison.changes.has(number)) comparison.settle(number, 'ANNOTATION');
     comparison.keepOthers(part.was, part.is, { holder: number, path: '' });
-    claimAppearance(comparison, part.is.get('AP'), { holder: number, path: 'AP' }, 0);
+    if (rules.level !== 1 || !isVisible(after, part.is)) claimAppearance(comparison, part.is.get('AP'), { holder: number, path: 'AP' }, 0);
+    else if (changedKeys(part.was, part.is).some((key) => shownEntries.has(key)))
+      throw notAllowed(`what the visible field ${name} shows (no changes are allowed)`);
   }
+}
+
+function checkFilling({ type, flags }: FormField, name: string, changed: ReadonlySet<string>): void {
+  if ((flags & readOnlyFlag) !== 0) throw notAllowed(`the field ${name}, which is read only`);
+  if (type === 'Btn' && (flags & pushButtonFlag) !== 0) throw notAllowed(`the push button ${name}`);
+  const entries = valueEntries.get(type ?? '') ?? [];
+  if (!entries.some((key) => changed.has(key))) throw notAllowed(`the appearance of the field ${name}, whose value is the same`);
+  if (changed.has('RV') && !changed.has('V')) throw notAllowed(`RV of the field ${name}, whose value is the same`);
+}
+
+/** Readers go up from a widget to its field, and to its name, which locks are about. */
+function checkParents(field: FormField, name: string): void {
+  const named = (dictionary: PdfDictionary, parent: PdfReference | undefined): boolean =>
+    !dictionary.has('Parent') || parent?.equals(dictionary.get('Parent')) === true;
+  const areSound =
+    named(field.dictionary, field.parent) &&
+    field.widgets.every(({ reference, dictionary }) => reference.equals(field.reference) || named(dictionary, field.reference));
+  if (!areSound) throw notAllowed(`the field ${name}, which names another field as its parent than the one that has it`);
+}
+
+/** Checks the type of an entry that changed: it never is what another object would have behind its key, such as a form. */
+function isValueOf(object: PdfObject, key: string, isSigned: boolean): boolean {
+  if (object === null || (isSigned && key !== 'AP')) return true;
+  if (key === 'AP') return object instanceof PdfDictionary;
+  if (isArray(object)) return object.every((one) => one instanceof PdfString || typeof one === 'number');
+  // Long texts can be streams (12.7.5.3).
+  if (object instanceof PdfStream) return (key === 'V' || key === 'RV') && object.dictionary.keys().every((one) => textStreamKeys.has(one));
+  return object instanceof PdfString || object instanceof PdfName || typeof object === 'number';
 }
 
 function dictionaryAt({ after }: Comparison, reference: PdfReference, name: string): PdfDictionary {
@@ -92,6 +148,8 @@ function sameFlags(was: PdfObject, is: PdfObject): boolean {
 /** Allows appearances that were written again under their numbers. What they lead to is not allowed by that. */
 export function claimAppearance(comparison: Comparison, object: PdfObject, at: Place, depth: number): void {
   const { is, place } = comparison.enter(null, object, at);
+  // A dictionary that did not change could be reached as another thing.
+  if (place.holder !== at.holder && !comparison.changes.has(place.holder)) return;
   if (!(is instanceof PdfDictionary) || depth === appearanceDepthMax) return;
   for (const [key, value] of is.entries())
     claimAppearance(comparison, value, { holder: place.holder, path: below(place.path, key) }, depth + 1);

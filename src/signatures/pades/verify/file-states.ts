@@ -4,6 +4,7 @@ import type { CrossReferenceEntry, CrossReferenceSection } from '../../../pdf/cr
 import { isName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import { PdfFile } from '../../../pdf/pdf-file.ts';
+import { placedObject } from '../../../pdf/placed-object.ts';
 import { sameIndirect } from './same-objects.ts';
 
 /** A file as it was at the end of one of its revisions, and as it is now. */
@@ -17,8 +18,8 @@ export interface FileStates {
 }
 
 /**
- * How an object changed: it is there instead of none (or instead of one that could not be read, or
- * of one of another generation), it is no longer there, or it has another content.
+ * How an object changed: it is there instead of none (or instead of one of another generation), it is
+ * no longer there, or it has another content.
  */
 export type ObjectChange =
   | { readonly kind: 'NEW'; readonly after: PdfObject }
@@ -42,7 +43,8 @@ export function firstBytes(source: ByteSource, bytes: number): ByteSource {
  * @throws {SignatureBroken}
  */
 export function statesSince(source: ByteSource, after: PdfFile, stop: number, password: string | undefined): FileStates {
-  const before = new PdfFile(firstBytes(source, stop), password);
+  // Many revisions must not take many times as much work as a file may.
+  const before = new PdfFile(firstBytes(source, stop), password, { work: after.bytes.work });
   const newest = before.crossReference.sections[0]?.offset;
   const at = after.crossReference.sections.findIndex(({ offset }) => offset === newest);
   if (at < 0) throw new SignatureBroken('is followed by a revision that does not go on from what it covers');
@@ -81,7 +83,8 @@ function sameEntry(one: CrossReferenceEntry, other: CrossReferenceEntry, stop: n
 /**
  * Returns the objects that changed, by their numbers. Those that were written again as they were are
  * not among them.
- * @throws {SignatureBroken} for a changed object stream, since it would change the objects in it
+ * @throws {SignatureBroken} for one that cannot be read, before or now, and for a changed object
+ * stream, since it would change the objects in it
  */
 export function changedObjects({ before, after, renamed }: FileStates): ReadonlyMap<number, ObjectChange> {
   const changes = new Map<number, ObjectChange>();
@@ -89,6 +92,7 @@ export function changedObjects({ before, after, renamed }: FileStates): Readonly
     const [one, other] = [generationOf(before, number), generationOf(after, number)];
     const was = one === undefined ? null : readable(before, new PdfReference(number, one));
     const is = other === undefined ? null : readable(after, new PdfReference(number, other));
+    if (is instanceof PdfStream) checkEnd(after, is);
     if (isObjectStream(before, was))
       throw new SignatureBroken(`is followed by a change of the object stream ${number}, which has other objects in it`);
     if (one === other && sameIndirect(before, was, after, is)) continue;
@@ -99,17 +103,29 @@ export function changedObjects({ before, after, renamed }: FileStates): Readonly
   return changes;
 }
 
+/** Readers look for another end of a stream that does not end where its length says, and show what they find. */
+function checkEnd(file: PdfFile, { encoded }: PdfStream): void {
+  if (encoded instanceof Uint8Array) return;
+  const { reference } = encoded;
+  const entry = file.crossReference.entry(reference.number);
+  if (entry.kind !== 'FILE' || !placedObject(file, reference, entry.offset).hasLength)
+    throw new SignatureBroken(`is followed by a stream that does not end where its length says: object ${reference.number}`);
+}
+
 function generationOf(file: PdfFile, number: number): number | undefined {
   const entry = file.crossReference.entry(number);
   return entry.kind === 'FREE' ? undefined : entry.kind === 'FILE' ? entry.generation : 0;
 }
 
+/** Other readers may read what this one does not: a dictionary that has a key twice, a stream in another syntax. */
 function readable(file: PdfFile, reference: PdfReference): PdfObject {
   try {
     return file.object(reference);
   } catch (error) {
-    if (error instanceof PdfFault) return null;
-    throw error;
+    if (!(error instanceof PdfFault)) throw error;
+    throw new SignatureBroken(`is followed by a change of object ${reference.number}, which cannot be read: ${error.message}`, {
+      cause: error,
+    });
   }
 }
 

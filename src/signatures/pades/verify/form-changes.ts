@@ -1,6 +1,7 @@
 import { formFields } from '../../../pdf/form-fields.ts';
-import { isArray, isInteger, PdfDictionary, PdfReference, type PdfObject } from '../../../pdf/objects.ts';
+import { isArray, isInteger, isName, PdfDictionary, PdfReference, type PdfObject } from '../../../pdf/objects.ts';
 import { rectangleOf } from '../../../pdf/pages.ts';
+import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { isDocumentTimeStamp, type SignatureField } from '../signed-fields.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { below, sameObjects } from './same-objects.ts';
@@ -10,6 +11,11 @@ import { quotedName } from './signatures-of.ts';
 const signatureFlags = 1 | 2;
 /** Entries that a form may have which is new, beside its fields. */
 const entriesOfNewForm: ReadonlySet<string> = new Set(['DA', 'DR']);
+/** Entries that a new signature field and its widgets may have (12.5.2, 12.5.6.19, 12.7.4 and 12.7.5.5): none that acts. */
+const entriesOfNewField: ReadonlySet<string> = new Set([
+  ...['Type', 'Subtype', 'Rect', 'Contents', 'P', 'NM', 'M', 'F', 'AP', 'AS', 'Border', 'C', 'StructParent', 'H', 'MK', 'BS', 'CA', 'Lang'],
+  ...['FT', 'Parent', 'Kids', 'T', 'TU', 'TM', 'Ff', 'V', 'DA', 'Q', 'Lock', 'SV'],
+]);
 
 /** Compares the interactive forms: only signature fields with their signatures may be added. */
 export function checkForm(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
@@ -81,13 +87,20 @@ function checkNewField(comparison: Comparison, field: SignatureField): void {
   const parts = [field, ...field.widgets];
   for (const { reference, dictionary } of parts) {
     if (changes.get(reference.number)?.kind !== 'NEW') throw notAllowed(`the field ${name} is made of an object that was there before`);
-    for (const key of ['A', 'AA', 'OC', 'Opt']) if (dictionary.has(key)) throw notAllowed(`${key} of the new field ${name}`);
-    if (rules.level === 1 && isVisible(comparison, dictionary)) throw notAllowed(`a visible field ${name} (no changes are allowed)`);
+    const other = dictionary.keys().find((key) => !entriesOfNewField.has(key));
+    if (other !== undefined) throw notAllowed(`${other} of the new field ${name}`);
+  }
+  for (const { reference, dictionary } of field.widgets) {
+    if (!isName(after.get(dictionary, 'Subtype'), 'Widget')) throw notAllowed(`the new field ${name} has an annotation that is no widget`);
+    if (rules.level === 1 && isVisible(after, dictionary)) throw notAllowed(`a visible field ${name} (no changes are allowed)`);
+    if (!reference.equals(field.reference) && dictionary.has('Parent') && !field.reference.equals(dictionary.get('Parent')))
+      throw notAllowed(`a widget of the new field ${name} is in another field`);
   }
   if (field.dictionary.has('Parent')) throw notAllowed(`the new field ${name} is in another field`);
 }
 
-function isVisible({ after }: Comparison, dictionary: PdfDictionary): boolean {
-  const rectangle = rectangleOf(after, dictionary.get('Rect'));
-  return rectangle !== undefined && rectangle.left < rectangle.right && rectangle.bottom < rectangle.top;
+/** Checks whether a widget may show something: unless its rectangle is one without an area. */
+export function isVisible(file: PdfFile, widget: PdfDictionary): boolean {
+  const rectangle = rectangleOf(file, widget.get('Rect'));
+  return rectangle === undefined || (rectangle.left < rectangle.right && rectangle.bottom < rectangle.top);
 }

@@ -1,4 +1,5 @@
-import { isArray, PdfDictionary, PdfName, PdfReference, PdfString, type PdfObject } from '../../../pdf/objects.ts';
+import { isArray, PdfDictionary, PdfName, PdfReference, PdfString, type PdfArray, type PdfObject } from '../../../pdf/objects.ts';
+import { pages } from '../../../pdf/pages.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { claimAppearance } from './field-changes.ts';
@@ -23,15 +24,15 @@ const commentEntries: ReadonlySet<string> = new Set([
 
 /**
  * Compares a changed dictionary that is no field: a page to which an annotation was added, or a
- * comment where comments are allowed. Both are settled, whatever leads to them: Annots and Tabs mean
- * nothing but in a page, and a comment has no entry that another object would have.
+ * comment where comments are allowed. Both are settled.
  * @throws {SignatureBroken} for any other change
  */
 export function checkDictionary(comparison: Comparison, number: number, was: PdfDictionary, is: PdfDictionary): void {
   const keys = changedKeys(was, is);
   const place = { holder: number, path: '' };
   if (keys.every((key) => pageEntries.has(key))) {
-    if (was.has('Tabs') && keys.includes('Tabs')) throw notAllowed('Tabs of a page');
+    if (!isPage(comparison.before, number, was)) throw notAllowed(`${keys.join(', ')} of object ${number}, which is no page`);
+    if (keys.includes('Tabs') && (was.has('Tabs') || !(is.get('Tabs') instanceof PdfName))) throw notAllowed('Tabs of a page');
     checkAnnotations(comparison, was.get('Annots'), is.get('Annots'), { holder: number, path: 'Annots' });
   } else if (comparison.rules.level === 3 && isComment(comparison.before, was) && isComment(comparison.after, is)) {
     const other = keys.find((key) => !commentEntries.has(key));
@@ -41,12 +42,43 @@ export function checkDictionary(comparison: Comparison, number: number, was: Pdf
     throw notAllowed(`${keys.slice(0, 5).join(', ')} of ${nameOf(comparison.before, was)} (object ${number})`);
   }
   comparison.keepOthers(was, is, place);
-  comparison.settle(number);
+  comparison.settle(number, isComment(comparison.after, is) ? 'ANNOTATION' : 'PAGE');
+}
+
+const pageDepthMax = 100;
+/** Kids of nodes of page trees, so that many pages of one node take no longer than few. */
+const numbersOfKids = new WeakMap<PdfArray, ReadonlySet<number>>();
+
+/** Checks whether an object is a page: its parent has it among its kids, up to the root of the page tree. */
+function isPage(file: PdfFile, number: number, page: PdfDictionary): boolean {
+  // Some producers leave the parent out.
+  if (!page.has('Parent')) return Array.from(pages(file)).some(({ reference }) => reference.number === number);
+  const root = file.catalog.get('Pages');
+  let [kid, dictionary] = [number, page];
+  for (let depth = 0; depth < pageDepthMax; depth += 1) {
+    const above = dictionary.get('Parent');
+    const parent = file.resolved(above);
+    const kids = parent instanceof PdfDictionary ? file.get(parent, 'Kids') : null;
+    if (!(above instanceof PdfReference) || !(parent instanceof PdfDictionary) || !isArray(kids)) return false;
+    if (!numbersIn(kids).has(kid)) return false;
+    if (above.equals(root)) return true;
+    [kid, dictionary] = [above.number, parent];
+  }
+  return false;
+}
+
+function numbersIn(kids: PdfArray): ReadonlySet<number> {
+  const known = numbersOfKids.get(kids);
+  if (known !== undefined) return known;
+  const numbers = new Set(kids.flatMap((one) => (one instanceof PdfReference ? one.number : [])));
+  numbersOfKids.set(kids, numbers);
+  return numbers;
 }
 
 /** Compares the annotations of a page: widgets of new signatures may be added, and comments on level 3. */
 export function checkAnnotations(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
   const entered = comparison.enter(was, is, at);
+  if ([entered.was, entered.is].some((one) => one !== null && !isArray(one))) throw notAllowed('annotations of a page that are no array');
   const place = { holder: entered.place.holder, path: below(entered.place.path, '*') };
   const isLevel3 = comparison.rules.level === 3;
   // Comments may go, too, so only the others must be there in their order.

@@ -5,6 +5,7 @@ import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { placedObject } from '../../../pdf/placed-object.ts';
 import { isCrossReference, type FileStates } from './file-states.ts';
 import { referencesIn, refersTo } from './same-objects.ts';
+import { addNaming } from './settled-objects.ts';
 
 /** A reference to an object, and where it stands. */
 export interface Edge {
@@ -21,13 +22,15 @@ type LaterChanges = Pick<FileStates, 'stop' | 'renamed'>;
 const edgesMax = 2_000_000;
 
 /**
- * What a file as it is now has of references to the objects that some later revision renamed, from
- * one pass over all its objects. A change can become visible through objects that did not change:
+ * What a file as it is now has of references to the objects that some later revision renamed, and to
+ * the catalog, from one pass over all its objects. A change can become visible through objects that did not change:
  * by a reference to an object that did not exist yet, as shadow attacks prepare it (Mladenov et al.
  * 2021), and by an object of which the end, or all, was behind the end of its revision.
  */
 export class ReferenceScan {
   readonly edges: readonly Edge[];
+  /** Dictionaries in which contents find something by names. */
+  readonly naming: ReadonlySet<number>;
   /** Objects that do not end in the revision in which they begin: offset of the beginning, and of the end. */
   readonly #torn: readonly { readonly number: number; readonly start: number; readonly end: number }[];
   /** Offsets of objects that begin behind the end of the first state. */
@@ -37,39 +40,50 @@ export class ReferenceScan {
 
   private constructor(parts: {
     readonly edges: readonly Edge[];
+    readonly naming: ReadonlySet<number>;
     readonly torn: readonly { readonly number: number; readonly start: number; readonly end: number }[];
     readonly later: ReadonlyMap<number, number>;
     readonly inRenamed: ReadonlyMap<number, number>;
   }) {
     this.edges = parts.edges;
+    this.naming = parts.naming;
     this.#torn = parts.torn;
     this.#later = parts.later;
     this.#inRenamed = parts.inRenamed;
   }
 
-  /** @throws {PdfFault} beyond the limits of a file */
+  /**
+   * @throws {SignatureBroken} for an object that cannot be read
+   * @throws {PdfFault} beyond the limits of a file
+   */
   static of(file: PdfFile, states: readonly LaterChanges[]): ReferenceScan {
     const renamed = new Set(states.flatMap((one) => Array.from(one.renamed)));
     const stops = states.map(({ stop }) => stop);
     const first = Math.min(...stops);
+    const wanted = new Set(renamed).add(file.catalogReference.number);
     const edges: Edge[] = [];
+    const naming = new Set<number>();
     const torn: { number: number; start: number; end: number }[] = [];
     const later = new Map<number, number>();
     const inRenamed = new Map<number, number>();
     for (const [number, entry] of file.crossReference.inUse()) {
       if (entry.kind === 'STREAM') {
         if (renamed.has(entry.stream)) inRenamed.set(number, entry.stream);
-        collect(edges, number, readable(() => file.object(new PdfReference(number, 0))) ?? null, renamed);
+        const inStream = readable(number, () => file.object(new PdfReference(number, 0)));
+        addNaming(inStream, naming);
+        collect(edges, number, inStream, wanted);
         continue;
       }
+      // Some producers write this for an object that there is not. The header is there.
+      if (entry.offset === 0) continue;
       if (entry.offset >= first) later.set(number, entry.offset);
-      const placed = readable(() => placedObject(file, new PdfReference(number, entry.generation), entry.offset));
-      if (placed === undefined) continue;
-      const { object, start, end } = placed;
+      const reference = new PdfReference(number, entry.generation);
+      const { object, start, end } = readable(number, () => placedObject(file, reference, entry.offset));
       if (stops.some((stop) => start < stop && stop < end)) torn.push({ number, start, end });
-      collect(edges, number, object, renamed);
+      addNaming(object, naming);
+      collect(edges, number, object, wanted);
     }
-    return new ReferenceScan({ edges, torn, later, inRenamed });
+    return new ReferenceScan({ edges, naming, torn, later, inRenamed });
   }
 
   /**
@@ -88,12 +102,12 @@ function unfinished(number: number): SignatureBroken {
   return new SignatureBroken(`covers only a part of object ${number}, of which the rest was added later`);
 }
 
-function collect(edges: Edge[], holder: number, object: PdfObject, renamed: ReadonlySet<number>): void {
-  if (!refersTo(object, renamed)) return;
+function collect(edges: Edge[], holder: number, object: PdfObject, wanted: ReadonlySet<number>): void {
+  if (!refersTo(object, wanted)) return;
   const isSection = isCrossReference(object);
   for (const { path, target } of referencesIn(object)) {
     // A cross-reference stream is a trailer, too; only that of the newest one counts.
-    if (!renamed.has(target.number) || (isSection && trailerKeys.has(path))) continue;
+    if (!wanted.has(target.number) || (isSection && trailerKeys.has(path))) continue;
     if (edges.length === edgesMax) throw new PdfFault(`more than ${edgesMax} references to objects that changed`);
     edges.push({ holder, path, target: target.number });
   }
@@ -101,12 +115,14 @@ function collect(edges: Edge[], holder: number, object: PdfObject, renamed: Read
 
 const trailerKeys: ReadonlySet<string> = new Set(['Root', 'Info', 'Encrypt']);
 
-/** Objects that cannot be read show nothing, before as after. */
-function readable<T>(step: () => T): T | undefined {
+/** Other readers may read what this one does not, and come to what changed by it. */
+function readable<T>(number: number, step: () => T): T {
   try {
     return step();
   } catch (error) {
-    if (error instanceof PdfFault) return undefined;
-    throw error;
+    if (!(error instanceof PdfFault)) throw error;
+    throw new SignatureBroken(`cannot be verified, since something follows them and object ${number} cannot be read: ${error.message}`, {
+      cause: error,
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { isArray, isInteger, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
+import { isArray, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 
@@ -27,22 +27,17 @@ export function sameIndirect(before: PdfFile, one: PdfObject, after: PdfFile, ot
   const keys = changedKeys(one.dictionary, other.dictionary);
   try {
     if (keys.some((key) => key !== 'Length' && key !== 'Filter' && key !== 'DecodeParms')) return false;
-    const [raw, otherRaw] = [rawBytes(before, one), rawBytes(after, other)];
-    // Filters of pictures are not understood.
-    if (keys.length === 0 && raw !== undefined && otherRaw !== undefined && raw.equals(otherRaw)) return true;
+    // Filters of pictures are not understood. What is encrypted depends on its number and generation.
+    if (keys.length === 0 && before.security === undefined && after.security === undefined) {
+      const [raw, otherRaw] = [before.encodedBytes(one, streamMaxBytes), after.encodedBytes(other, streamMaxBytes)];
+      if (Buffer.compare(raw, otherRaw) === 0) return true;
+    }
     return Buffer.compare(before.content(one, streamMaxBytes), after.content(other, streamMaxBytes)) === 0;
   } catch (error) {
     // Whether such a stream is the same is not known.
     if (error instanceof PdfFault) return false;
     throw error;
   }
-}
-
-/** Returns the bytes of a stream as they stand in a file that is not encrypted. */
-function rawBytes(file: PdfFile, { dictionary, encoded }: PdfStream): Buffer | undefined {
-  const length = file.get(dictionary, 'Length');
-  if (file.security !== undefined || encoded instanceof Uint8Array || !isInteger(length) || length > streamMaxBytes) return undefined;
-  return file.bytes.at(encoded.offset, length);
 }
 
 /** A reference that stands in an object. */

@@ -20,7 +20,7 @@ export function checkStructure(comparison: Comparison, was: PdfObject, is: PdfOb
   for (const key of changedKeys(old, now)) if (!rootEntries.has(key)) throw notAllowed(`${key} of the structure`);
   comparison.keepOthers(old, now, entered.place);
   // Its elements name it as their parent. What changed means nothing but in it.
-  if (entered.place.holder !== at.holder) comparison.settle(holder);
+  if (entered.place.holder !== at.holder) comparison.settle(holder, 'ELEMENT');
   checkNextKey(comparison, old, now);
   checkKids(comparison, old.get('K'), now.get('K'), { holder, path: below(path, 'K') });
   checkParents(comparison, old.get('ParentTree'), now.get('ParentTree'), { holder, path: below(path, 'ParentTree') });
@@ -54,7 +54,7 @@ function checkElement(comparison: Comparison, object: PdfObject): void {
   if (!(was instanceof PdfDictionary) || !(is instanceof PdfDictionary)) throw notAllowed('an element of the structure');
   const other = changedKeys(was, is).find((key) => key !== 'K');
   if (other !== undefined) throw notAllowed(`${other} of an element of the structure`);
-  comparison.settle(object.number);
+  comparison.settle(object.number, 'ELEMENT');
   comparison.keepOthers(was, is, { holder: object.number, path: '' });
   checkKids(comparison, was.get('K'), is.get('K'), { holder: object.number, path: 'K' });
 }

@@ -99,7 +99,9 @@ describe('what may change after a signature', () => {
     const pdf = revised(signPdf(smallPdf()), (revision) => {
       for (const number of [1, 2, 3, 4]) changing(revision, reference(number), {});
       revision.set(reference(5), stream('BT /F1 24 Tf 60 742 Td (Page 1) Tj ET'));
-      changing(revision, reference(1), { Metadata: revision.add(stream('<x/>', { Type: new PdfName('Metadata') })) });
+      changing(revision, reference(1), {
+        Metadata: revision.add(stream('<x/>', { Type: new PdfName('Metadata'), Subtype: new PdfName('XML') })),
+      });
     });
     expect(findingOf(pdf)).toBeUndefined();
   });

@@ -2,6 +2,7 @@ import { assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
+import { endsRevision } from '../../../../src/signatures/pades/verify/covered-range.ts';
 import { signaturesOf } from '../../../../src/signatures/pades/verify/signatures-of.ts';
 import { PdfFault } from '../../../../src/pdf/pdf-fault.ts';
 import { smallPdf } from '../../../support/small-pdf.ts';
@@ -121,6 +122,21 @@ describe('the hole of a signature', () => {
 
   it('is empty', () => {
     expect(findingOf(overwritten(signed, start + 1, '0'.repeat(end - start - 2)))).toContain('not well formed');
+  });
+});
+
+describe('the end of a revision', () => {
+  it.each([
+    ['\n', true],
+    ['\f', true],
+    ['\0', true],
+    ['\xa0', false],
+    ['\v', false],
+  ])('has white space as the format knows it: %j', (space, expected) => {
+    const text = signPdf(signed).toString('latin1').replaceAll('startxref\n', `startxref${space}`);
+    const last = text.lastIndexOf('startxref');
+    const file = new PdfFile(bytesInMemory(Buffer.from(`${text.slice(0, last)}startxref\n${text.slice(last + 10)}`, 'latin1')));
+    expect(endsRevision(file, signed.length)).toBe(expected);
   });
 });
 

@@ -100,6 +100,17 @@ describe('what may not change after a signature', () => {
     expect(refusalOf(pdf)).toBe('EXISTING_SIGNATURE_INVALID');
   });
 
+  it.each(['__proto__', 'constructor', 'toString', 'valueOf'])('an entry of the catalog of the name %s', (key) => {
+    const signed = signPdf(smallPdf({ catalog: `/${key} 5` }));
+    const version = revised(signed, catalog({ Version: name('2.0') }));
+    expect([findingOf(signed), findingOf(version)]).toEqual([undefined, undefined]);
+    const other = revised(signed, (revision) => {
+      const entries = revision.file.catalog.entries().filter(([one]) => one !== key);
+      revision.set(reference(1), new PdfDictionary([...entries, [key, 6]]));
+    });
+    expect(findingOf(other)).toContain(`${key} of the catalog`);
+  });
+
   it('is signed again all the same where nobody asks for the earlier signatures', () => {
     const pdf = revised(signPdf(document), (revision) => revision.set(reference(5), text));
     expect(signPdf(pdf).subarray(0, pdf.length).equals(pdf)).toBe(true);
@@ -208,6 +219,35 @@ describe('what may not change in a certified document', () => {
     const certified = signPdfWith(smallPdf(), { docMDPLevel: 'LEVEL_1' });
     expect(findingOf(await stamped(certified, { field: { Rect: [0, 0, 600, 800] } }))).toContain('a visible field');
     expect(findingOf(await stamped(certified))).toBeUndefined();
+  });
+
+  it.each([
+    ['five numbers', { Rect: [0, 0, 600, 800, 0] }],
+    ['no numbers', { Rect: [name('a'), 0, 0, 0] }],
+  ])('nor one whose rectangle is %s', async (_, field) => {
+    expect(await stamped(signPdfWith(smallPdf(), { docMDPLevel: 'LEVEL_1' }), { field }).then(findingOf)).toContain('a visible field');
+  });
+
+  it.each<readonly [string, Readonly<Record<string, PdfObject>>, string, string | undefined]>([
+    ['that shows something', { AP: PdfDictionary.of({ N: reference(15) }) }, '', 'what the visible field "Place" shows'],
+    ['that is to be printed', { F: 132 }, '', 'what the visible field "Place" shows'],
+    ['that shows what it did', {}, '', undefined],
+    ['that has no area', { AP: PdfDictionary.of({ N: reference(15) }) }, '/Rect [9 9 9 9]', undefined],
+  ])('a document time-stamp on level 1 in a field that was there, %s', async (_, field, more, reason) => {
+    const certified = signPdfWith(withForm({ field: more, rect: more === '' }), { docMDPLevel: 'LEVEL_1' });
+    const finding = findingOf(await stamped(certified, { existing: 13, field }));
+    if (reason === undefined) expect(finding).toBeUndefined();
+    else expect(finding).toContain(reason);
+  });
+
+  it.each<readonly [string, Readonly<Record<string, PdfObject>>, string]>([
+    ['is no widget', { Subtype: name('Stamp') }, 'an annotation that is no widget'],
+    ['has no subtype', { Subtype: null }, 'an annotation that is no widget'],
+    ['acts', { A: PdfDictionary.of({ S: name('JavaScript') }) }, 'A of the new field'],
+    ['has an entry of another annotation', { Name: name('Note') }, 'Name of the new field'],
+    ['is in a layer', { OC: new PdfDictionary() }, 'OC of the new field'],
+  ])('a new signature field that %s', async (_, field, reason) => {
+    expect(findingOf(await stamped(signPdf(smallPdf()), { field }))).toContain(reason);
   });
 
   it('a certification that the catalog no longer names', () => {

@@ -43,6 +43,31 @@ export function revised(pdf: Uint8Array, change: (revision: Revision) => void): 
   return Buffer.concat([pdf, revision.write().bytes]);
 }
 
+/** Returns a PDF with a revision of these objects, as they are written here. The file has a cross-reference table. */
+export function withObjects(pdf: Buffer, bodies: Readonly<Record<number, string>>): Buffer {
+  const text = pdf.toString('latin1');
+  const [, previous = ''] = Array.from(text.matchAll(/startxref\n(\d+)\n%%EOF\n/g)).at(-1) ?? [];
+  const size = Math.max(100, ...Array.from(text.matchAll(/\/Size (\d+)/g), ([, digits]) => Number(digits)));
+  let added = '';
+  let table = 'xref\n';
+  for (const [number, body] of Object.entries(bodies)) {
+    table += `${number} 1\n${String(pdf.length + added.length).padStart(10, '0')} 00000 n \n`;
+    added += `${number} 0 obj\n${body}\nendobj\n`;
+  }
+  const trailer = `trailer\n<< /Size ${size} /Root 1 0 R /Prev ${previous} >>\nstartxref\n${pdf.length + added.length}\n%%EOF\n`;
+  return Buffer.concat([pdf, Buffer.from(added + table + trailer, 'latin1')]);
+}
+
+/** Returns a stream as it is written in a file. */
+export function streamText(content: string, entries = ''): string {
+  return `<< /Length ${content.length} ${entries} >>\nstream\n${content}\nendstream`;
+}
+
+/** Returns a form XObject that covers the page, as it is written in a file. */
+export function formText(content: string): string {
+  return streamText(content, '/Type /XObject /Subtype /Form /BBox [0 0 600 800]');
+}
+
 /** Changes entries of a dictionary, or of the dictionary that a reference leads to. */
 export function changing(revision: Revision, object: PdfObject, changes: Readonly<Record<string, PdfObject>>): void {
   const found = revision.resolved(object);
@@ -105,12 +130,15 @@ export interface HandMade {
   readonly entries?: Readonly<Record<string, PdfObject>>;
   /** Of the field. */
   readonly field?: Readonly<Record<string, PdfObject>>;
+  /** Number of an object that is the field, instead of a new one. */
+  readonly existing?: number;
   /** Makes the value from what it covers. */
   readonly value: (covered: Uint8Array) => Uint8Array;
 }
 
 /** Returns a PDF with a revision that has a signature in a new, invisible field. */
-export function signedByHand(pdf: Uint8Array, { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, value }: HandMade): Buffer {
+export function signedByHand(pdf: Uint8Array, options: HandMade): Buffer {
+  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, value } = options;
   const revision = new Revision(new PdfFile(bytesInMemory(pdf)));
   const room = new SignatureRoom(4096);
   const signature = revision.add(
@@ -119,9 +147,10 @@ export function signedByHand(pdf: Uint8Array, { subFilter = 'ETSI.CAdES.detached
       ...{ ByteRange: room.byteRange, Contents: room.contents, ...entries },
     }),
   );
+  if (existing !== undefined) changing(revision, reference(existing), { V: signature, ...field });
   const names = { Subtype: new PdfName('Widget'), FT: new PdfName('Sig'), T: textString(`Hand${revision.file.crossReference.size}`) };
-  const widget = addAnnotation(revision, { ...names, Rect: [0, 0, 0, 0], F: 132, P: firstPage(revision), V: signature, ...field });
-  addToForm(revision, widget);
+  const added = { ...names, Rect: [0, 0, 0, 0], F: 132, P: firstPage(revision), V: signature, ...field };
+  if (existing === undefined) addToForm(revision, addAnnotation(revision, added));
   const placed = room.placed(revision.write(), pdf.length);
   const whole = Buffer.concat([pdf, placed.revision]);
   const [, start, end] = placed.byteRange;

@@ -4,7 +4,7 @@ import type { Revision } from '../../../../src/pdf/revision.ts';
 import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
 import { signPdf } from '../sign-pdf.ts';
 import { rewritten } from './rewritten-pdf.ts';
-import { changing, findingOf, reference, refusalOf, revised, stream } from './revised-pdf.ts';
+import { changing, findingOf, formText, reference, refusalOf, revised, stream, streamText, withObjects } from './revised-pdf.ts';
 
 const found = ['the signature "Signature1"', 'EXISTING_SIGNATURE_INVALID'];
 const findings = (pdf: Uint8Array): unknown => [/the signature "[^"]*"/.exec(findingOf(pdf) ?? '')?.[0], refusalOf(pdf)];
@@ -103,5 +103,42 @@ describe('shadow attacks', () => {
       revision.set(reference(number), stream(content, entries));
     };
     expect(findings(revised(signed, other))).toEqual(found);
+  });
+
+  // Readers recover from a wrong length: they look for endstream.
+  it.each([
+    ['under its number', (content: string) => ({ 5: streamText(content).replace('\nendstream', ' (PAY 999999) Tj\nendstream') })],
+    ['that does not end', (content: string) => ({ 5: streamText(content).replace('\nendstream', '') })],
+    ['without endobj', (content: string) => ({ 5: `${streamText(content)} q` })],
+    ['that nothing refers to', () => ({ 50: streamText('q').replace('\nendstream', ' (PAY 999999) Tj\nendstream') })],
+  ])('a stream that is longer than its length says, %s', (_, changes) => {
+    const content = 'BT /F1 24 Tf 60 700 Td (PAY 100) Tj ET';
+    const signed = signPdf(smallPdf({ content: () => content }));
+    expect(findingOf(signed)).toBeUndefined();
+    expect(findingOf(withObjects(signed, { 5: streamText(content) }))).toBeUndefined();
+    expect(findings(withObjects(signed, changes(content)))).toEqual(found);
+  });
+
+  it('a page content that only other readers can read, under its number', () => {
+    const twice = (amount: string): string => streamText(`BT /F1 24 Tf 60 700 Td (PAY ${amount}) Tj ET`, '/X 1 /X 1');
+    const signed = signPdf(withObjects(smallPdf(), { 5: twice('100') }));
+    expect(findingOf(signed)).toBeUndefined();
+    const pdf = withObjects(signed, { 5: twice('999999') });
+    expect([findingOf(pdf) === undefined, refusalOf(pdf)]).toEqual([false, 'EXISTING_SIGNATURE_INVALID']);
+    expect(refusalOf(withObjects(signPdf(smallPdf()), { 5: twice('999999') }))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('a form that only other readers can read, which leads to what changed', () => {
+    const unreadable = formText('/Y Do').replace('/Type', '/X 1 /X 1 /Resources << /XObject << /Y 13 0 R >> >> /Type');
+    const pdf = smallPdf({
+      page: '/Resources << /XObject << /X 12 0 R >> >>',
+      content: () => '/X Do',
+      objects: [unreadable, formText('0 0 1 1 re f')],
+    });
+    const signed = signPdf(pdf);
+    expect(findingOf(signed)).toBeUndefined();
+    const changed = withObjects(signed, { 13: formText('0 0 600 800 re f') });
+    expect(findingOf(changed)).toContain('object 12 cannot be read');
+    expect(refusalOf(changed)).toBe('EXISTING_SIGNATURE_INVALID');
   });
 });
