@@ -12,8 +12,8 @@ import { ReferenceScan } from './reference-scan.ts';
 import { readSignature, type ReadSignature } from './signature-value.ts';
 import { signaturesOf, type EarlierSignature } from './signatures-of.ts';
 
-/** Verifying one takes up to milliseconds, and reads all revisions before it. */
-const signaturesMax = 500;
+/** Verifying one takes up to milliseconds, and reads all revisions before it: 200 of them a quarter of the limit of work. */
+const signaturesMax = 200;
 
 /** A signature, read as far as its digest is needed. */
 interface Read extends EarlierSignature {
@@ -26,7 +26,7 @@ interface Read extends EarlierSignature {
  * the certificate in it, and that what was changed after it is allowed. Chain, validity and
  * revocation of certificates are not checked. `at`: JSON Pointer of the document.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID, naming the signature and why; UNSUPPORTED for more
- * than 500 signatures
+ * than 200 signatures
  * @throws {PdfFault} for a file whose form cannot be read
  */
 export function checkEarlierSignatures(source: ByteSource, password: string | undefined, at: string): void {

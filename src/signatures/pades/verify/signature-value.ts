@@ -121,7 +121,13 @@ function withoutCms(file: PdfFile, dictionary: PdfDictionary): ReadSignature {
 }
 
 function checkSigners({ signerInfos, certificates, contentType }: SignedCms, digestBy: (hash: HashName) => Uint8Array): void {
-  parsing(() => checkSignerInfos(signerInfos, certificates, { contentType, digestBy }));
+  try {
+    parsing(() => checkSignerInfos(signerInfos, certificates, { contentType, digestBy }));
+  } catch (error) {
+    // A signature of a PDF has one signer, and its field is named already.
+    if (error instanceof SignatureBroken) throw new SignatureBroken(error.message.replace('signature 1 of 1 ', ''), { cause: error });
+    throw error;
+  }
 }
 
 function checkDigest(one: Uint8Array, other: Uint8Array): void {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import { endsRevision } from '../../../../src/signatures/pades/verify/covered-range.ts';
+import { statesSince } from '../../../../src/signatures/pades/verify/file-states.ts';
 import { signaturesOf } from '../../../../src/signatures/pades/verify/signatures-of.ts';
 import { PdfFault } from '../../../../src/pdf/pdf-fault.ts';
 import { smallPdf } from '../../../support/small-pdf.ts';
@@ -137,6 +138,20 @@ describe('the end of a revision', () => {
     const last = text.lastIndexOf('startxref');
     const file = new PdfFile(bytesInMemory(Buffer.from(`${text.slice(0, last)}startxref\n${text.slice(last + 10)}`, 'latin1')));
     expect(endsRevision(file, signed.length)).toBe(expected);
+  });
+});
+
+describe('many signatures', () => {
+  it('are refused beyond 200, before any of them is verified', () => {
+    const numbers = Array.from({ length: 201 }, (_, index) => 12 + index);
+    const fields = numbers.map((number) => `<< /FT /Sig /T (${number}) /V << /Type /Sig >> >>`);
+    const form = `/AcroForm << /Fields [${numbers.map((number) => `${number} 0 R`).join(' ')}] >>`;
+    expect(() => findingOf(smallPdf({ catalog: form, objects: fields }))).toThrow('at most 200 signatures');
+  });
+
+  it('share the limit of work of the file', () => {
+    const file = new PdfFile(bytesInMemory(signed));
+    expect(statesSince(bytesInMemory(signed), file, signed.length, undefined).before.bytes.work).toBe(file.bytes.work);
   });
 });
 
