@@ -79,12 +79,18 @@ export class CrossReference {
   }
 }
 
+/** An object behind the last end of the file. */
+const unfinished = /\d[\0\t\n\f\r ]+\d+[\0\t\n\f\r ]+obj(?![A-Za-z])/;
+
 function lastStart(file: FileBytes): number {
   const from = Math.max(0, file.length - tailBytes);
   const tail = file.at(from, tailBytes);
   const keyword = tail.lastIndexOf('startxref');
   if (keyword < 0) throw new PdfFault('the file does not end as a PDF does: there is no startxref');
-  const [, digits] = /^startxref[\0\t\n\f\r ]+(\d{1,15})[\0\t\n\f\r ]+%%EOF/.exec(tail.toString('latin1', keyword, keyword + 100)) ?? [];
+  const text = tail.toString('latin1', keyword);
+  // Whoever lost the end of a file would have an older revision signed.
+  if (unfinished.test(text)) throw new PdfFault('the file ends in a revision that is not complete', from + keyword);
+  const [, digits] = /^startxref[\0\t\n\f\r ]+(\d{1,15})[\0\t\n\f\r ]+%%EOF/.exec(text) ?? [];
   if (digits === undefined)
     throw new PdfFault('the file does not end as a PDF does: startxref has no offset and %%EOF behind it', from + keyword);
   return Number(digits);

@@ -98,6 +98,7 @@ describe('a cross-reference', () => {
     ['that is nowhere', changed(sound, /startxref\n\d+/, 'startxref\n15'), 'no cross-reference where one should be'],
     ['behind the end', changed(sound, /startxref\n\d+/, 'startxref\n999999'), 'behind the end of the file'],
     ['without startxref', changed(sound, 'startxref', 'startxxxx'), 'no startxref'],
+    ['before a revision that is cut off', Buffer.concat([sound, Buffer.from('3 0 obj\n<</Type /Page')]), 'a revision that is not complete'],
     ['without an end', changed(sound, '%%EOF', '%%EO'), 'startxref has no offset and %%EOF behind it'],
     ['that leads to itself', changed(sound, '/Size 17', `/Size 17 /Prev ${startOf(sound)}`), 'form a circle'],
     ['whose Prev is nothing', changed(sound, '/Size 17', '/Size 17 /Prev (x)'), 'Prev of a cross-reference section is no offset'],

@@ -106,9 +106,7 @@ describe('the formats of signatures', () => {
 
   it('an earlier signature that is broken is named, after later ones that hold', () => {
     const first = signedByHand(document, { value: () => cms(Buffer.from('other')) });
-    expect(findingOf(signPdf(signPdf(first)))).toMatch(
-      /the signature "Hand\d+" of the document does not match the content/,
-    );
+    expect(findingOf(signPdf(signPdf(first)))).toMatch(/the signature "Hand\d+" of the document does not match the content/);
   });
 
   it('a visible signature on a certified document is allowed on level 2, and none on level 1', () => {
