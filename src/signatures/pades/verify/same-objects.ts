@@ -1,4 +1,4 @@
-import { isArray, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
+import { isArray, isName, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 
@@ -32,12 +32,19 @@ export function sameIndirect(before: PdfFile, one: PdfObject, after: PdfFile, ot
       const [raw, otherRaw] = [before.encodedBytes(one, streamMaxBytes), after.encodedBytes(other, streamMaxBytes)];
       if (Buffer.compare(raw, otherRaw) === 0) return true;
     }
+    if (!isPlain(before, one) || !isPlain(after, other)) return false;
     return Buffer.compare(before.content(one, streamMaxBytes), after.content(other, streamMaxBytes)) === 0;
   } catch (error) {
     // Whether such a stream is the same is not known.
     if (error instanceof PdfFault) return false;
     throw error;
   }
+}
+
+/** Checks whether all readers decode a stream alike: it has no filter, or Flate alone. */
+function isPlain(file: PdfFile, { dictionary }: PdfStream): boolean {
+  const filter = file.get(dictionary, 'Filter');
+  return (filter === null || isName(filter, 'FlateDecode')) && file.get(dictionary, 'DecodeParms') === null;
 }
 
 /** A reference that stands in an object. */

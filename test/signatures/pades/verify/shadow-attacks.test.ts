@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PdfDictionary, PdfName, PdfStream } from '../../../../src/pdf/objects.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
@@ -117,6 +118,20 @@ describe('shadow attacks', () => {
     expect(findingOf(signed)).toBeUndefined();
     expect(findingOf(withObjects(signed, { 5: streamText(content) }))).toBeUndefined();
     expect(findings(withObjects(signed, changes(content)))).toEqual(found);
+  });
+
+  // Some readers know a filter that others do not, and these then show nothing.
+  it.each([
+    ['/Filter /AHx', (content: string) => `${Buffer.from(content).toString('hex')}>`],
+    ['/Filter /ASCIIHexDecode', (content: string) => `${Buffer.from(content).toString('hex')}>`],
+    ['/Filter /Crypt', (content: string) => content],
+    ['/DecodeParms << /Predictor 1 >>', (content: string) => content],
+  ])('a stream that is written again with another filter: %s', (entries, encoded) => {
+    const content = 'BT /F1 24 Tf 60 700 Td (PAY 100) Tj ET';
+    const signed = signPdf(smallPdf({ content: () => content }));
+    const compressed = streamText(deflateSync(content).toString('latin1'), '/Filter /FlateDecode');
+    expect(findingOf(withObjects(signed, { 5: compressed }))).toBeUndefined();
+    expect(findings(withObjects(signed, { 5: streamText(encoded(content), entries) }))).toEqual(found);
   });
 
   it('a page content that only other readers can read, under its number', () => {
