@@ -1,10 +1,12 @@
 import type { ByteSource } from '../asn1/byte-source.ts';
 import { CrossReference } from './cross-reference.ts';
-import { SecurityHandler, type ObjectCipher } from './encryption/security-handler.ts';
+import { flatDictionary } from './encryption/flat-dictionary.ts';
+import { SecurityHandler } from './encryption/security-handler.ts';
 import { FileBytes } from './file-bytes.ts';
 import { decoded } from './filters.ts';
 import { bodyOf, headOf } from './indirect-object.ts';
 import { ObjectParser } from './object-parser.ts';
+import { objectStreamOf, type ObjectStream } from './object-stream.ts';
 import {
   isArray,
   isInteger,
@@ -21,7 +23,6 @@ import { WorkLimit } from './work-limit.ts';
 
 /** Of an object stream without its filters. */
 const objectStreamMaxBytes = 64 * 1024 * 1024;
-const objectsInStreamMax = 1_000_000;
 /** Size of the object streams that are kept without their filters, and of the objects. */
 const keptStreamsMaxBytes = 32 * 1024 * 1024;
 const keptObjectsMaxBytes = 16 * 1024 * 1024;
@@ -31,8 +32,6 @@ const keptObjectBytes = 128;
 const nestedReadsMax = 16;
 /** Of objects that there are not: some readers have no higher ones (ISO 32000-1, annex C). */
 const danglingNumberMax = 8_388_607;
-/** Of the dictionaries that say how a file or a stream is encrypted. */
-const flatValuesMax = 10_000;
 /** References that lead to references. */
 const hopsMax = 32;
 /** The header may have other bytes before it (ISO 32000-1, annex H.3, implementation note 13). */
@@ -49,15 +48,9 @@ interface OpenOptions {
   readonly work?: WorkLimit | undefined;
 }
 
-interface ObjectStream {
-  readonly bytes: Buffer;
-  /** Offsets of the objects by their numbers. */
-  readonly places: ReadonlyMap<number, number>;
-}
-
 /**
  * A PDF file, read where it is asked for something: only what the cross-reference names is part of
- * it. It knows the newest revision; see `revisionAt` for earlier ones.
+ * it, in its newest revision. Earlier ones are files over fewer bytes.
  */
 export class PdfFile {
   readonly bytes: FileBytes;
@@ -272,24 +265,10 @@ export class PdfFile {
     return this.bytes.at(offset, length);
   }
 
-  /** Follows the references of a dictionary's values, and of those in their arrays. */
-  #flat(dictionary: PdfDictionary): PdfDictionary {
-    let values = 0;
-    const flat = (object: PdfObject, depth: number): PdfObject => {
-      values += 1;
-      if (values > flatValuesMax) throw new PdfFault('what says how the file is encrypted has too many values');
-      const found = this.resolved(object);
-      if (depth === 0) return found;
-      if (isArray(found)) return found.map((one) => flat(one, depth - 1));
-      if (found instanceof PdfDictionary) return new PdfDictionary(found.entries().map(([key, value]) => [key, flat(value, depth - 1)]));
-      return found;
-    };
-    return new PdfDictionary(dictionary.entries().map(([key, value]) => [key, flat(value, 3)]));
-  }
-
   /** Returns the entries of a stream's dictionary that say how it is encrypted. */
   #encryptionOf(dictionary: PdfDictionary): PdfDictionary {
-    return this.#flat(new PdfDictionary(['Type', 'Filter', 'DecodeParms'].map((key) => [key, dictionary.get(key)])));
+    const entries = ['Type', 'Filter', 'DecodeParms'].map((key): [string, PdfObject] => [key, dictionary.get(key)]);
+    return flatDictionary(new PdfDictionary(entries), (object) => this.resolved(object));
   }
 
   #openSecurity(password: string | undefined): SecurityHandler | undefined {
@@ -298,12 +277,11 @@ export class PdfFile {
     if (!(encrypt instanceof PdfDictionary)) throw new PdfFault('the encryption of the file is no dictionary');
     // Passwords are made slow to try.
     this.bytes.work.long();
-    return SecurityHandler.open(this.#flat(encrypt), this.resolved(this.trailer.get('ID')), password);
-  }
-
-  /** Returns how the strings of an indirect object are encrypted, undefined if they are not. */
-  stringCipher(reference: PdfReference): ObjectCipher | undefined {
-    return this.security?.strings(reference);
+    return SecurityHandler.open(
+      flatDictionary(encrypt, (object) => this.resolved(object)),
+      this.resolved(this.trailer.get('ID')),
+      password,
+    );
   }
 
   #crossReferenceStream(offset: number, maxBytes: number): { readonly dictionary: PdfDictionary; readonly content: Uint8Array } {
@@ -338,24 +316,4 @@ function headerOf(bytes: FileBytes): { readonly base: number; readonly version: 
   const match = /%PDF-(\d\.\d)/.exec(text);
   if (match === null || match.index > headerMaxOffset) throw new PdfFault('the file is no PDF: its header is missing');
   return { base: match.index, version: match[1] ?? '' };
-}
-
-function objectStreamOf(content: Uint8Array, value: (key: string) => PdfObject): ObjectStream {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
-  const first = value('First');
-  const count = value('N');
-  if (!isInteger(first) || !isInteger(count) || first < 0 || count < 0 || first > bytes.length || count > objectsInStreamMax)
-    throw new PdfFault('an object stream is malformed');
-  const parser = new ObjectParser({ bytes: bytes.subarray(0, first), offset: 0, isLast: true });
-  const places = new Map<number, number>();
-  for (let index = 0; index < count; index += 1) {
-    parser.skipSpace();
-    const number = parser.takeInteger();
-    parser.skipSpace();
-    const offset = parser.takeInteger();
-    if (number === undefined || offset === undefined) throw new PdfFault('an object stream is malformed');
-    if (places.has(number)) throw new PdfFault(`object ${number} is in an object stream twice`);
-    places.set(number, first + offset);
-  }
-  return { bytes, places };
 }
