@@ -4,7 +4,7 @@ import type { PdfDictionary } from './objects.ts';
 export type CrossReferenceEntry =
   | { readonly kind: 'FREE'; readonly next: number; readonly generation: number }
   | { readonly kind: 'FILE'; readonly offset: number; readonly generation: number }
-  | { readonly kind: 'STREAM'; readonly stream: number };
+  | { readonly kind: 'STREAM'; readonly stream: number; readonly index: number };
 
 /** A range of objects of a section. */
 export interface Subsection {

@@ -180,7 +180,7 @@ function streamEntry(
   const second = numberAt(content, at + kindWidth, secondWidth);
   const third = numberAt(content, at + kindWidth + secondWidth, thirdWidth);
   if (kind === 1) return inFile(second, third, offset);
-  if (kind === 2) return { kind: 'STREAM', stream: second };
+  if (kind === 2) return { kind: 'STREAM', stream: second, index: third };
   // Kinds that are not known stand for the null object.
   return { kind: 'FREE', next: kind === 0 ? second : 0, generation: kind === 0 ? third : 0 };
 }

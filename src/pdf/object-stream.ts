@@ -7,8 +7,8 @@ const objectsInStreamMax = 1_000_000;
 /** An object stream (ISO 32000-2, 7.5.7) without its filters. */
 export interface ObjectStream {
   readonly bytes: Buffer;
-  /** Offsets of the objects by their numbers. */
-  readonly places: ReadonlyMap<number, number>;
+  /** Of the objects by their numbers. */
+  readonly places: ReadonlyMap<number, { readonly index: number; readonly offset: number }>;
 }
 
 /**
@@ -23,7 +23,7 @@ export function objectStreamOf(content: Uint8Array, value: (key: string) => PdfO
   if (!isInteger(first) || !isInteger(count) || first < 0 || count < 0 || first > bytes.length || count > objectsInStreamMax)
     throw new PdfFault('an object stream is malformed');
   const parser = new ObjectParser({ bytes: bytes.subarray(0, first), offset: 0, isLast: true });
-  const places = new Map<number, number>();
+  const places = new Map<number, { readonly index: number; readonly offset: number }>();
   for (let index = 0; index < count; index += 1) {
     parser.skipSpace();
     const number = parser.takeInteger();
@@ -31,7 +31,7 @@ export function objectStreamOf(content: Uint8Array, value: (key: string) => PdfO
     const offset = parser.takeInteger();
     if (number === undefined || offset === undefined) throw new PdfFault('an object stream is malformed');
     if (places.has(number)) throw new PdfFault(`object ${number} is in an object stream twice`);
-    places.set(number, first + offset);
+    places.set(number, { index, offset: first + offset });
   }
   return { bytes, places };
 }

@@ -203,7 +203,7 @@ export class PdfFile {
   #read(reference: PdfReference): ReadObject {
     const entry = this.crossReference.entry(reference.number);
     if (entry.kind === 'FREE') return { object: null, weightBytes: 0 };
-    if (entry.kind === 'STREAM') return this.#inObjectStream(reference.number, entry.stream);
+    if (entry.kind === 'STREAM') return this.#inObjectStream(reference.number, entry);
     return this.#readAt(entry.offset, reference);
   }
 
@@ -223,10 +223,12 @@ export class PdfFile {
     );
   }
 
-  #inObjectStream(number: number, streamNumber: number): ReadObject {
-    const { bytes, places } = this.#objectStream(streamNumber);
-    const at = places.get(number);
-    if (at === undefined) throw new PdfFault(`object ${number} is not in the object stream ${streamNumber}, where it should be`);
+  #inObjectStream(number: number, { stream, index }: { readonly stream: number; readonly index: number }): ReadObject {
+    const { bytes, places } = this.#objectStream(stream);
+    const place = places.get(number);
+    // Some readers go by the number, some by the index, and some have no object then.
+    if (place?.index !== index) throw new PdfFault(`object ${number} is not in the object stream ${stream}, where it should be`);
+    const at = place.offset;
     const parser = new ObjectParser({ bytes, offset: 0, isLast: true }, at);
     const object = parser.object();
     this.bytes.work.parsed(parser.at - at);

@@ -39,7 +39,8 @@ export function firstBytes(source: ByteSource, bytes: number): ByteSource {
  * Returns the states of a file at the end of a revision and now. The revisions after it must go on
  * from it: the cross-reference of the file contains that of the revision. What stands behind the
  * revision without a cross-reference of its own belongs to no revision, and is not accepted, since
- * some readers search it for objects (incremental saving attack, Mladenov et al. 2019).
+ * some readers search it for objects (incremental saving attack, Mladenov et al. 2019). Nor is a
+ * hybrid revision.
  * @throws {SignatureBroken}
  */
 export function statesSince(source: ByteSource, after: PdfFile, stop: number, password: string | undefined): FileStates {
@@ -51,6 +52,9 @@ export function statesSince(source: ByteSource, after: PdfFile, stop: number, pa
   const later = after.crossReference.sections.slice(0, at);
   if (later.some(({ offset }) => offset + after.base < stop))
     throw new SignatureBroken('is followed by a revision whose cross-reference is in the part that it covers');
+  // For some readers, an object is free if the table of such a revision says so, whatever its stream says.
+  if (later.some(({ hidden }) => hidden.length > 0))
+    throw new SignatureBroken('is followed by a hybrid revision, which readers read in different ways');
   if (later.length === 0 && !isSpace(after, stop)) throw new SignatureBroken('is followed by bytes that belong to no revision');
   return { before, after, stop, renamed: renamedIn(later, before, after, stop) };
 }
@@ -75,7 +79,7 @@ function renamedIn(later: readonly CrossReferenceSection[], before: PdfFile, aft
 
 function sameEntry(one: CrossReferenceEntry, other: CrossReferenceEntry, stop: number): boolean {
   if (one.kind === 'FREE') return other.kind === 'FREE';
-  if (one.kind === 'STREAM') return other.kind === 'STREAM' && one.stream === other.stream;
+  if (one.kind === 'STREAM') return other.kind === 'STREAM' && one.stream === other.stream && one.index === other.index;
   // An offset behind the end named nothing, and names what was put there.
   return other.kind === 'FILE' && one.offset === other.offset && one.generation === other.generation && one.offset < stop;
 }

@@ -1,8 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfDictionary, PdfName, PdfStream } from '../../../../src/pdf/objects.ts';
+import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
 import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
+import { madePdf, usualObjects } from '../../../pdf/made-pdf.ts';
 import { signPdf } from '../sign-pdf.ts';
 import { rewritten } from './rewritten-pdf.ts';
 import { changing, findingOf, formText, reference, refusalOf, revised, stream, streamText, withObjects } from './revised-pdf.ts';
@@ -11,13 +14,26 @@ const found = ['the signature "Signature1"', 'EXISTING_SIGNATURE_INVALID'];
 const findings = (pdf: Uint8Array): unknown => [/the signature "[^"]*"/.exec(findingOf(pdf) ?? '')?.[0], refusalOf(pdf)];
 
 /** Returns a PDF with an update that is only a cross-reference: entries are offsets by their numbers. */
-function withTable(pdf: Buffer, entries: Readonly<Record<number, number | 'free'>>, size = 60): Buffer {
+function withTable(pdf: Buffer, entries: Readonly<Record<number, number | 'free'>>, size: number | string = 60): Buffer {
   const [, previous = ''] = Array.from(pdf.toString('latin1').matchAll(/startxref\n(\d+)\n%%EOF\n/g)).at(-1) ?? [];
   const lines = Object.entries(entries).map(([number, offset]) =>
     offset === 'free' ? `${number} 1\n0000000000 00001 f \n` : `${number} 1\n${String(offset).padStart(10, '0')} 00000 n \n`,
   );
   const trailer = `trailer\n<< /Size ${size} /Root 1 0 R /Prev ${previous} >>\nstartxref\n${pdf.length}\n%%EOF\n`;
   return Buffer.concat([pdf, Buffer.from(`xref\n${lines.join('')}${trailer}`)]);
+}
+
+/** Returns a PDF with an update that is only a cross-reference stream with one entry. */
+function withStream(pdf: Buffer, [number, [kind, second, third]]: readonly [number, readonly [number, number, number]]): Buffer {
+  const [, previous = ''] = Array.from(pdf.toString('latin1').matchAll(/startxref\n(\d+)\n%%EOF\n/g)).at(-1) ?? [];
+  const row = Buffer.from([kind, second, third]);
+  const entries = `/Type /XRef /W [1 1 1] /Index [${number} 1] /Size 60 /Root 1 0 R /Prev ${previous} /Length 3`;
+  const section = [
+    Buffer.from(`50 0 obj\n<< ${entries} >>\nstream\n`),
+    row,
+    Buffer.from(`\nendstream\nendobj\nstartxref\n${pdf.length}\n%%EOF\n`),
+  ];
+  return Buffer.concat([pdf, ...section]);
 }
 
 /** Attacks in which the signer signs what was prepared (Mladenov et al., "Shadow Attacks", NDSS 2021). */
@@ -104,6 +120,26 @@ describe('shadow attacks', () => {
       revision.set(reference(number), stream(content, entries));
     };
     expect(findings(revised(signed, other))).toEqual(found);
+  });
+
+  it('an object of an object stream under another index, by which some readers find it', () => {
+    const signed = signPdf(madePdf(usualObjects(), { shape: 'OBJECT_STREAMS' }));
+    const { crossReference } = new PdfFile(bytesInMemory(signed));
+    const entry = crossReference.entry(8);
+    if (entry.kind !== 'STREAM') throw new Error('no object of an object stream');
+    const withIndex = (index: number): Buffer => withStream(signed, [8, [2, entry.stream, index]]);
+    expect(findingOf(withIndex(entry.index))).toBeUndefined();
+    expect(findingOf(withIndex(entry.index + 1))).toContain('object 8 cannot be read');
+    expect(refusalOf(withIndex(entry.index + 1))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('an object that is free in the table of a hybrid revision, and where it was in its stream', () => {
+    const signed = signPdf(smallPdf({ page: '/Annots [12 0 R]', objects: ['<< /Subtype /Stamp /Rect [0 0 600 800] >>'] }));
+    const row = Buffer.from([1, ...Buffer.from(signed.indexOf('\n12 0 obj').toString(16).padStart(8, '0'), 'hex'), 0, 0]);
+    const section = `70 0 obj\n<< /Type /XRef /W [1 4 2] /Index [12 1] /Size 71 /Root 1 0 R /Length 7 >>\nstream\n${row.toString('latin1')}\nendstream\nendobj\n`;
+    const hybrid = withTable(Buffer.concat([signed, Buffer.from(section, 'latin1')]), { 12: 'free' }, `71 /XRefStm ${signed.length}`);
+    expect(findingOf(hybrid)).toContain('is followed by a hybrid revision');
+    expect(refusalOf(hybrid)).toBe('EXISTING_SIGNATURE_INVALID');
   });
 
   // Readers recover from a wrong length: they look for endstream.
