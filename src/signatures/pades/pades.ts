@@ -16,7 +16,7 @@ import type { PadesParameters, PadesState } from './pades-state.ts';
 import { coveredDigests, withContents, type ByteRange } from './signature-room.ts';
 import { signatureRevision } from './signature-revision.ts';
 import { validationDataOf, validationDataRevision } from './validation-data.ts';
-import { checkAppended, checkEarlierSignatures } from './verify/earlier-signatures.ts';
+import { checkAppended, checkEarlierSignatures, type AppendedOptions } from './verify/earlier-signatures.ts';
 import { signaturesOf } from './verify/signatures-of.ts';
 import { verifyPades } from './verify-pades.ts';
 import { reasonOf } from './signature-dictionary.ts';
@@ -61,7 +61,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
       const unsigned = attributes(createHash(hash).digest());
       const roomBytes = cmsRoomBytes({ algorithm, chain, signedAttributes: unsigned }, { withTimeStamp: level !== 'B' });
       const { revision, byteRange, fieldName } = refusingPdf(() => signatureRevision(file, { parameters, chain, now, roomBytes, at }), at);
-      if (isSigned) refusingPdf(() => checkHarmless(content, revision, document.password), at);
+      if (isSigned) refusingPdf(() => checkHarmless(content, revision, { password: document.password, mustBeQuick }), at);
       const digests = coveredDigests(hash, content, [revision], byteRange);
       const signedOnes = attributes(digests.value);
       const dataToSign = der.setOf(signedOnes);
@@ -105,7 +105,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     else if (additions?.longTermData !== undefined)
       pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)));
     verifyPades(pieces, { ...state, signing, cms });
-    if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), state.password ?? undefined);
+    if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), { password: state.password ?? undefined });
     return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
   },
 };
@@ -123,10 +123,11 @@ function attributeProperties(properties: SignedProperties): SignedProperties {
  * Checks that the revision changes nothing that an earlier signature forbids.
  * @throws {PdfFault} for a file in which it does: a reference that led to nothing can lead to one of
  * the new objects
+ * @throws {NotQuick}
  */
-function checkHarmless(content: Content, revision: Uint8Array, password: string | undefined): void {
+function checkHarmless(content: Content, revision: Uint8Array, options: AppendedOptions): void {
   try {
-    checkAppended(contentSource([content]), contentSource([content, revision]), password);
+    checkAppended(contentSource([content]), contentSource([content, revision]), options);
   } catch (error) {
     if (!(error instanceof SignatureBroken)) throw error;
     throw new PdfFault(`an earlier signature of the document ${error.message}`, undefined, { cause: error });

@@ -24,11 +24,11 @@ const certificate: Certificate = {
 const chain = { ...chainOf(signer), certificate, issuers: [] };
 const now = new Date('2026-01-02T03:04:05.678Z');
 
-function prepared(pdf: Uint8Array, xp7: Readonly<Record<string, unknown>>): Prepared<PadesState> {
+function prepared(pdf: Uint8Array, xp7: Readonly<Record<string, unknown>>, mustBeQuick = false): Prepared<PadesState> {
   const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl: () => undefined };
   const asked = padesEntry.asked(XP7Signature.parse({ XP7Format: 'PXP_7', ...xp7 }), rules);
   const plan = padesEntry.plan(asked, [], { key: { type: 'P-256' }, chain });
-  return theOne(padesEntry.format.prepare([documentOf(pdf)], plan.parameters, chain, { now }));
+  return theOne(padesEntry.format.prepare([documentOf(pdf)], plan.parameters, chain, { now, mustBeQuick }));
 }
 
 /** The revision in ASCII, with the room of the signature as its size. */
@@ -78,6 +78,25 @@ const cases: Readonly<Record<string, readonly [Uint8Array, Readonly<Record<strin
   'pdf-2.0': [of({ shape: 'STREAM', version: '2.0', trailer: '/ID [<01> <02>]' }), {}],
   'no-form': [madePdf({ ...usualObjects(), 1: '<</Type /Catalog /Pages 2 0 R>>' }), {}],
 };
+
+/** A signed document in which a page names no parent, so that it is looked for in the whole page tree. */
+function withPages(count: number): Buffer {
+  const numbers = Array.from({ length: count }, (_, index) => 10 + index);
+  return madePdf({
+    1: '<</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [3 0 R]>>>>',
+    2: `<</Type /Pages /Count ${count} /Kids [${numbers.map((number) => `${number} 0 R`).join(' ')}]>>`,
+    3: '<</FT /Sig /T (Earlier) /V <</Type /Sig>>>>',
+    ...Object.fromEntries(numbers.map((number) => [number, '<</Type /Page>>'])),
+  });
+}
+
+describe('a document that was signed before', () => {
+  it('is prepared on the event loop only if its comparison is quick, too', () => {
+    expect(prepared(withPages(2), {}, true).state.isSigned).toBe(true);
+    expect(() => prepared(withPages(1500), {}, true)).toThrow(expect.objectContaining({ code: 'NOT_QUICK' }));
+    expect(prepared(withPages(1500), {}).state.isSigned).toBe(true);
+  });
+});
 
 describe('the revision that is prepared', () => {
   it.each(Object.entries(cases))('is that of the golden file: %s', async (name, [pdf, xp7]) => {

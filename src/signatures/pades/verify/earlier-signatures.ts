@@ -71,13 +71,21 @@ function statesOf(source: ByteSource, file: PdfFile, { value, field, range }: Re
   return states;
 }
 
+export interface AppendedOptions {
+  readonly password: string | undefined;
+  /** As that of a `PdfFile`: what is compared can be more than what was read to make the revision. */
+  readonly mustBeQuick?: boolean;
+}
+
 /**
  * Checks that what this service appended to a file is allowed by the signatures that the file had,
  * so that those that held still hold. The file itself is not hashed again.
- * @throws {Error}
+ * @throws {SignatureBroken} if it is not
+ * @throws {PdfFault}
+ * @throws {NotQuick}
  */
-export function checkAppended(before: ByteSource, after: ByteSource, password: string | undefined): void {
-  const states = statesSince(after, new PdfFile(after, password), before.bytes, password);
+export function checkAppended(before: ByteSource, after: ByteSource, { password, mustBeQuick }: AppendedOptions): void {
+  const states = statesSince(after, new PdfFile(after, password, { mustBeQuick }), before.bytes, password);
   checkChanges(states, rulesOf(states.before), undefined);
 }
 
