@@ -37,13 +37,15 @@ export class CrossReferenceIndex {
     return hidden === undefined ? entry : entryIn(hidden, number);
   }
 
-  /** Yields the objects that are not free, with their entries. */
-  *inUse(): Generator<readonly [number: number, entry: Exclude<CrossReferenceEntry, { kind: 'FREE' }>], void> {
-    for (const { first, end } of this.#segments)
+  /** Yields the objects that are not free, with their entries. `work` counts the entries. */
+  *inUse(work: WorkLimit): Generator<readonly [number: number, entry: Exclude<CrossReferenceEntry, { kind: 'FREE' }>], void> {
+    for (const { first, end } of this.#segments) {
+      work.entries(end - first);
       for (let number = first; number < end; number += 1) {
         const entry = this.entry(number);
         if (entry.kind !== 'FREE') yield [number, entry];
       }
+    }
   }
 
   /** Returns the lowest number from `start` on whose object is not free. `work` counts the entries. */

@@ -73,9 +73,9 @@ export class CrossReference {
     return this.#index.entry(number);
   }
 
-  /** Yields the objects that exist, with their entries. */
-  inUse(): ReturnType<CrossReferenceIndex['inUse']> {
-    return this.#index.inUse();
+  /** Yields the objects that exist, with their entries. `work` counts the entries. */
+  inUse(work: WorkLimit): ReturnType<CrossReferenceIndex['inUse']> {
+    return this.#index.inUse(work);
   }
 }
 

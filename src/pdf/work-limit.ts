@@ -11,6 +11,8 @@ const usual: WorkMax = { parsedBytes: 512 * 1024 * 1024, decodedBytes: 1024 * 10
 const quick: WorkMax = { parsedBytes: 256 * 1024, decodedBytes: 512 * 1024 };
 /** Reading an object takes at least as long as parsing this much. */
 const objectBytes = 200;
+/** Looking at an entry of the cross-reference takes as long as parsing this much. */
+const entryBytes = 8;
 
 /** Thrown for a file that is to be read quickly, and takes longer. */
 export class NotQuick extends Error {}
@@ -39,7 +41,16 @@ export class WorkLimit {
    * @throws {NotQuick}
    */
   parsed(bytes: number): void {
-    this.#parsedBytes += bytes + objectBytes;
+    this.#count(bytes + objectBytes);
+  }
+
+  /** Counts entries of the cross-reference that are looked at. Throws as `parsed` does. */
+  entries(count: number): void {
+    this.#count(count * entryBytes);
+  }
+
+  #count(bytes: number): void {
+    this.#parsedBytes += bytes;
     if (this.#mustBeQuick && !this.isQuick) throw new NotQuick();
     if (this.#parsedBytes > usual.parsedBytes)
       throw new PdfFault(`the objects to be read have more than ${usual.parsedBytes} bytes in total`);

@@ -70,6 +70,7 @@ function renamedIn(later: readonly CrossReferenceSection[], before: PdfFile, aft
   for (const { subsections, hidden } of later)
     for (const { first, count } of [...subsections, ...hidden]) {
       entries += count;
+      after.bytes.work.entries(count);
       if (entries > laterEntriesMax) throw new PdfFault(`revisions after a signature have more than ${laterEntriesMax} entries`);
       for (let number = Math.max(1, first); number < first + count; number += 1)
         if (!sameEntry(before.crossReference.entry(number), after.crossReference.entry(number), stop)) renamed.add(number);

@@ -66,7 +66,7 @@ export class ReferenceScan {
     const torn: { number: number; start: number; end: number }[] = [];
     const later = new Map<number, number>();
     const inRenamed = new Map<number, number>();
-    for (const [number, entry] of file.crossReference.inUse()) {
+    for (const [number, entry] of file.crossReference.inUse(file.bytes.work)) {
       if (entry.kind === 'STREAM') {
         if (renamed.has(entry.stream)) inRenamed.set(number, entry.stream);
         const inStream = readable(number, () => file.object(new PdfReference(number, 0)));

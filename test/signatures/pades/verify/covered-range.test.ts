@@ -1,9 +1,11 @@
+import { deflateSync } from 'node:zlib';
 import { assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import { endsRevision } from '../../../../src/signatures/pades/verify/covered-range.ts';
 import { statesSince } from '../../../../src/signatures/pades/verify/file-states.ts';
+import { ReferenceScan } from '../../../../src/signatures/pades/verify/reference-scan.ts';
 import { signaturesOf } from '../../../../src/signatures/pades/verify/signatures-of.ts';
 import { PdfFault } from '../../../../src/pdf/pdf-fault.ts';
 import { smallPdf } from '../../../support/small-pdf.ts';
@@ -152,6 +154,24 @@ describe('many signatures', () => {
   it('share the limit of work of the file', () => {
     const file = new PdfFile(bytesInMemory(signed));
     expect(statesSince(bytesInMemory(signed), file, signed.length, undefined).before.bytes.work).toBe(file.bytes.work);
+  });
+});
+
+describe('a revision with a small stream for many entries', () => {
+  const [, previous = ''] = Array.from(signed.toString('latin1').matchAll(/startxref\n(\d+)/g)).at(-1) ?? [];
+  const rows = deflateSync(Buffer.alloc(50_000));
+  const entries = `/Type /XRef /W [1 0 0] /Index [100 50000] /Size 50100 /Root 1 0 R /Prev ${previous} /Filter /FlateDecode`;
+  const head = Buffer.from(`90 0 obj\n<< ${entries} /Length ${rows.length} >>\nstream\n`);
+  const pdf = Buffer.concat([signed, head, rows, Buffer.from(`\nendstream\nendobj\nstartxref\n${signed.length}\n%%EOF\n`)]);
+
+  it('counts as work wherever they are looked at', () => {
+    const opened = (): PdfFile => new PdfFile(bytesInMemory(pdf));
+    const [compared, scanned] = [opened(), opened()];
+    expect([compared.bytes.work.isQuick, scanned.bytes.work.isQuick]).toEqual([true, true]);
+    statesSince(bytesInMemory(pdf), compared, signed.length, undefined);
+    ReferenceScan.of(scanned, []);
+    expect([compared.bytes.work.isQuick, scanned.bytes.work.isQuick]).toEqual([false, false]);
+    expect(findingOf(pdf)).toBeUndefined();
   });
 });
 
