@@ -9,9 +9,12 @@ export interface PlacedObject {
   readonly object: PdfObject;
   /** Offset of its number. */
   readonly start: number;
-  /** Offset behind `endobj`. */
+  /** Offset behind `endobj`: the last one that a reader may take for it. */
   readonly end: number;
-  /** False for a stream that does not end where its length says: readers then look for its end themselves. */
+  /**
+   * False for a stream that does not end where its length says: some readers then look for its end
+   * from its beginning on, others from where it should end.
+   */
   readonly hasLength: boolean;
 }
 
@@ -38,10 +41,10 @@ export function placedObject(file: PdfFile, reference: PdfReference, offset: num
   const dataEnd = isInteger(length) && length >= 0 ? end + length : undefined;
   const [ending] = dataEnd === undefined ? [] : (endOfStream.exec(file.bytes.at(dataEnd, endMaxBytes).toString('latin1')) ?? []);
   if (dataEnd !== undefined && ending !== undefined) return { object, start, end: dataEnd + ending.length, hasLength: true };
-  return { object, start, end: foundEnd(file, end), hasLength: false };
+  return { object, start, end: foundEnd(file, Math.max(end, dataEnd ?? end)), hasLength: false };
 }
 
-/** Returns the end of a stream as a reader finds it that does not believe its length: of the file, if there is none. */
+/** Returns the next end of a stream from an offset on: that of the file, if there is none. */
 function foundEnd({ bytes }: PdfFile, start: number): number {
   for (let at = start; at < bytes.length; at += searchedPieceBytes) {
     const piece = bytes.at(at, searchedPieceBytes + endMaxBytes).toString('latin1');

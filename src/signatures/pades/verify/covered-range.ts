@@ -1,12 +1,15 @@
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
 import { PdfReference } from '../../../pdf/objects.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
-import { placeOfValue } from '../../../pdf/placed-object.ts';
+import { PdfFault } from '../../../pdf/pdf-fault.ts';
+import { placedObject, placeOfValue, type PlacedObject } from '../../../pdf/placed-object.ts';
 import { byteRangeOf } from '../signed-fields.ts';
 import type { EarlierSignature } from './signatures-of.ts';
 
 /** Bytes that a signature covers: those before its hole, and those behind it. Offsets in the file. */
 export interface CoveredRange {
+  /** Number of the object in which the hole is. */
+  readonly holder: number;
   /** Of the hole. */
   readonly start: number;
   /** Behind the hole. */
@@ -43,12 +46,48 @@ export function coveredRange(file: PdfFile, signature: EarlierSignature): Covere
     );
   checkHole(file, start, end);
   checkEnd(file, stop);
-  return { start, end, stop };
+  return { holder: place.holder, start, end, stop };
 }
 
-function placeOfContents(file: PdfFile, { value, field }: EarlierSignature): ReturnType<typeof placeOfValue> {
-  if (value instanceof PdfReference) return placeOfValue(file, value, ['Contents']);
-  return field === undefined ? undefined : placeOfValue(file, field.reference, ['V', 'Contents']);
+function placeOfContents(
+  file: PdfFile,
+  { value, field }: EarlierSignature,
+): { readonly holder: number; readonly start: number; readonly end: number } | undefined {
+  const isIndirect = value instanceof PdfReference;
+  const holder = isIndirect ? value : field?.reference;
+  const place = holder === undefined ? undefined : placeOfValue(file, holder, isIndirect ? ['Contents'] : ['V', 'Contents']);
+  return holder === undefined || place === undefined ? undefined : { holder: holder.number, ...place };
+}
+
+/**
+ * Checks that an object does not reach into a hole that is none of its own: what is there can change
+ * and the signature still holds, such as letters of digits, or attributes that are not signed. A
+ * stream could reach over the end of the file until that was signed.
+ * @throws {SignatureBroken}
+ */
+export function checkOutside({ start, end }: PlacedObject, number: number, holes: readonly CoveredRange[]): void {
+  if (holes.some((hole) => hole.holder !== number && start < hole.end && hole.start < end))
+    throw new SignatureBroken(`cannot be verified, since object ${number} reaches into the value of one`);
+}
+
+/** Checks all objects of a file that can be read, as `checkOutside` does. @throws {SignatureBroken} */
+export function checkHoles(file: PdfFile, holes: readonly CoveredRange[]): void {
+  for (const [number, entry] of file.crossReference.inUse(file.bytes.work)) {
+    if (entry.kind === 'STREAM' || entry.offset === 0) continue;
+    const place = placedIfReadable(file, new PdfReference(number, entry.generation), entry.offset);
+    if (place !== undefined) checkOutside(place, number, holes);
+  }
+}
+
+function placedIfReadable(file: PdfFile, reference: PdfReference, offset: number): PlacedObject | undefined {
+  try {
+    return placedObject(file, reference, offset);
+  } catch (error) {
+    if (!(error instanceof PdfFault)) throw error;
+    // Beyond the limit of work, nothing can be read.
+    file.bytes.work.parsed(0);
+    return undefined;
+  }
 }
 
 /** A hexadecimal string without white space: everything in it is the signature. */

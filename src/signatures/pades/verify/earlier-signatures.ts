@@ -4,7 +4,7 @@ import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import { PdfFile } from '../../../pdf/pdf-file.ts';
 import { Refusal } from '../../../result-codes.ts';
 import { checkChanges, rulesOf } from './allowed-changes.ts';
-import { coveredRange, endsRevision, type CoveredRange } from './covered-range.ts';
+import { checkHoles, coveredRange, endsRevision, type CoveredRange } from './covered-range.ts';
 import { statesSince, type FileStates } from './file-states.ts';
 import { sameObjects } from './same-objects.ts';
 import { RangeDigests } from './range-digests.ts';
@@ -50,7 +50,9 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
     return { stop, renamed };
   });
   const isExtended = later.some(({ stop }) => stop < file.bytes.length);
-  const scan = isExtended ? refusing('signatures', at, () => ReferenceScan.of(file, later)) : undefined;
+  const holes = signatures.map(({ range }) => range);
+  const scan = isExtended ? refusing('signatures', at, () => ReferenceScan.of(file, later, holes)) : undefined;
+  if (scan === undefined) refusing('signatures', at, () => checkHoles(file, holes));
   for (const one of signatures) {
     const states = open(one);
     refusing(one.name, at, () => {

@@ -3,6 +3,7 @@ import { PdfReference, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { placedObject } from '../../../pdf/placed-object.ts';
+import { checkOutside, type CoveredRange } from './covered-range.ts';
 import { isCrossReference, type FileStates } from './file-states.ts';
 import { referencesIn, refersTo } from './same-objects.ts';
 import { addNaming } from './settled-objects.ts';
@@ -53,10 +54,11 @@ export class ReferenceScan {
   }
 
   /**
-   * @throws {SignatureBroken} for an object that cannot be read
+   * `holes`: of the signatures.
+   * @throws {SignatureBroken} for an object that cannot be read, or reaches into a hole
    * @throws {PdfFault} beyond the limits of a file
    */
-  static of(file: PdfFile, states: readonly LaterChanges[]): ReferenceScan {
+  static of(file: PdfFile, states: readonly LaterChanges[], holes: readonly CoveredRange[]): ReferenceScan {
     const renamed = new Set(states.flatMap((one) => Array.from(one.renamed)));
     const stops = states.map(({ stop }) => stop);
     const first = Math.min(...stops);
@@ -78,7 +80,9 @@ export class ReferenceScan {
       if (entry.offset === 0) continue;
       if (entry.offset >= first) later.set(number, entry.offset);
       const reference = new PdfReference(number, entry.generation);
-      const { object, start, end } = readable(number, () => placedObject(file, reference, entry.offset));
+      const place = readable(number, () => placedObject(file, reference, entry.offset));
+      checkOutside(place, number, holes);
+      const { object, start, end } = place;
       if (stops.some((stop) => start < stop && stop < end)) torn.push({ number, start, end });
       addNaming(object, naming);
       collect(edges, number, object, wanted);

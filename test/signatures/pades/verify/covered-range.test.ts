@@ -8,10 +8,10 @@ import { statesSince } from '../../../../src/signatures/pades/verify/file-states
 import { ReferenceScan } from '../../../../src/signatures/pades/verify/reference-scan.ts';
 import { signaturesOf } from '../../../../src/signatures/pades/verify/signatures-of.ts';
 import { PdfFault } from '../../../../src/pdf/pdf-fault.ts';
-import { smallPdf } from '../../../support/small-pdf.ts';
+import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
 import { signPdf, signPdfWith, usualSigner } from '../sign-pdf.ts';
 import { softwareSigner } from '../../software-signer.ts';
-import { findingOf, refusalOf, revised } from './revised-pdf.ts';
+import { findingOf, refusalOf, revised, streamText } from './revised-pdf.ts';
 
 const signed = signPdf(smallPdf());
 const rangePattern = /\/ByteRange \[([\d ]+)\]/;
@@ -128,6 +128,37 @@ describe('the hole of a signature', () => {
   });
 });
 
+describe('an object that reaches into the hole of a signature', () => {
+  // What is in the hole can change, and the signature still holds: here, letters of digits.
+  const page = 'q 500 0 0 500 40 200 cm BI /W 100 /H 100 /BPC 8 /CS /G ID ';
+  const withLength = (bytes: number): Buffer =>
+    signPdf(
+      pdfOf(
+        new Map([
+          [1, '<< /Type /Catalog /Pages 2 0 R >>'],
+          [2, '<< /Type /Pages /Kids [4 0 R] /Count 1 /MediaBox [0 0 600 800] >>'],
+          [4, '<< /Type /Page /Parent 2 0 R /Contents 5 0 R >>'],
+          [5, streamText(page).replace(/\d+/, String(bytes).padStart(6))],
+        ]),
+      ),
+    );
+  const lengthUpTo = (text: string): number => {
+    const pdf = withLength(0);
+    return pdf.lastIndexOf(text) - pdf.lastIndexOf(page);
+  };
+  it.each([
+    ['ends behind it', lengthUpTo('\nendstream')],
+    ['should end in it', lengthUpTo('00000>')],
+    ['should end behind the file', 999_999],
+  ])('and %s', (_, bytes) => {
+    const pdf = withLength(bytes);
+    const reason = 'object 5 reaches into the value of one';
+    expect(findingOf(pdf)).toContain(reason);
+    expect(refusalOf(pdf)).toBe('EXISTING_SIGNATURE_INVALID');
+    expect(findingOf(revised(pdf, () => undefined))).toContain(reason);
+  });
+});
+
 describe('the end of a revision', () => {
   it.each([
     ['\n', true],
@@ -169,7 +200,7 @@ describe('a revision with a small stream for many entries', () => {
     const [compared, scanned] = [opened(), opened()];
     expect([compared.bytes.work.isQuick, scanned.bytes.work.isQuick]).toEqual([true, true]);
     statesSince(bytesInMemory(pdf), compared, signed.length, undefined);
-    ReferenceScan.of(scanned, []);
+    ReferenceScan.of(scanned, [], []);
     expect([compared.bytes.work.isQuick, scanned.bytes.work.isQuick]).toEqual([false, false]);
     expect(findingOf(pdf)).toBeUndefined();
   });

@@ -6,6 +6,8 @@ import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
 import { pdfOf, smallPdf } from '../../../support/small-pdf.ts';
 import { madePdf, usualObjects } from '../../../pdf/made-pdf.ts';
+import { statesSince } from '../../../../src/signatures/pades/verify/file-states.ts';
+import { ReferenceScan } from '../../../../src/signatures/pades/verify/reference-scan.ts';
 import { signPdf } from '../sign-pdf.ts';
 import { rewritten } from './rewritten-pdf.ts';
 import { changing, findingOf, formText, reference, refusalOf, revised, stream, streamText, withObjects } from './revised-pdf.ts';
@@ -90,7 +92,12 @@ describe('shadow attacks', () => {
     const signed = signPdf(pdf);
     expect(findingOf(signed)).toBeUndefined();
     const closed = Buffer.concat([signed, Buffer.from('%) >> endobj\n')]);
-    expect(findings(withTable(closed, {}))).toEqual(found);
+    const later = withTable(closed, {});
+    expect(findingOf(later)).toContain('object 6 reaches into the value of one');
+    expect(refusalOf(later)).toBe('EXISTING_SIGNATURE_INVALID');
+    const file = new PdfFile(bytesInMemory(later));
+    const states = statesSince(bytesInMemory(later), file, signed.length, undefined);
+    expect(() => ReferenceScan.of(file, [states], []).checkWhole(states)).toThrow('covers only a part of object 6');
   });
 
   it('an object whose entry led behind the end of the signed file', () => {
@@ -154,6 +161,26 @@ describe('shadow attacks', () => {
     expect(findingOf(signed)).toBeUndefined();
     expect(findingOf(withObjects(signed, { 5: streamText(content) }))).toBeUndefined();
     expect(findings(withObjects(signed, changes(content)))).toEqual(found);
+  });
+
+  // Some readers look for endstream where the length says.
+  it.each([3500, 99_999])('a stream whose length leads behind what was signed: %i', (length) => {
+    const page = '<< /Type /Page /Parent 2 0 R /Contents 6 0 R >>';
+    const metadata = (text: string): string => streamText(text, '/Type /Metadata /Subtype /XML');
+    const bodies = new Map([
+      [1, '<< /Type /Catalog /Pages 2 0 R /Metadata 5 0 R >>'],
+      [2, '<< /Type /Pages /Kids [4 0 R] /Count 1 /MediaBox [0 0 600 800] >>'],
+      [4, page],
+      [5, metadata('<x/>')],
+      [6, streamText('BT (PAY 100) Tj ET').replace(/\d+/, String(length))],
+    ]);
+    const signed = signPdf(pdfOf(bodies));
+    const later = withObjects(signed, { 5: metadata('BT (PAY 999999) Tj ET'.padEnd(1000)) });
+    expect(findingOf(later)).toContain('object 6 reaches into the value of one');
+    expect(refusalOf(later)).toBe('EXISTING_SIGNATURE_INVALID');
+    const file = new PdfFile(bytesInMemory(later));
+    const states = statesSince(bytesInMemory(later), file, signed.length, undefined);
+    expect(() => ReferenceScan.of(file, [states], []).checkWhole(states)).toThrow('covers only a part of object 6');
   });
 
   // Some readers know a filter that others do not, and these then show nothing.
