@@ -6,6 +6,7 @@ import { Refusal } from '../../../result-codes.ts';
 import { checkChanges, rulesOf } from './allowed-changes.ts';
 import { checkHoles, coveredRange, endsRevision, type CoveredRange } from './covered-range.ts';
 import { statesSince, type FileStates } from './file-states.ts';
+import { checkObjectHeaders } from './object-headers.ts';
 import { sameObjects } from './same-objects.ts';
 import { RangeDigests } from './range-digests.ts';
 import { ReferenceScan } from './reference-scan.ts';
@@ -50,6 +51,7 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
     return { stop, renamed };
   });
   const isExtended = later.some(({ stop }) => stop < file.bytes.length);
+  if (isExtended) refusing('signatures', at, () => checkObjectHeaders(file, Math.min(...later.map(({ stop }) => stop))));
   const holes = signatures.map(({ range }) => range);
   const scan = isExtended ? refusing('signatures', at, () => ReferenceScan.of(file, later, holes)) : undefined;
   if (scan === undefined) refusing('signatures', at, () => checkHoles(file, holes));

@@ -38,6 +38,8 @@ function withStream(pdf: Buffer, [number, [kind, second, third]]: readonly [numb
   return Buffer.concat([pdf, ...section]);
 }
 
+const metadata = (text: string): string => streamText(text, '/Type /Metadata /Subtype /XML');
+
 /** Attacks in which the signer signs what was prepared (Mladenov et al., "Shadow Attacks", NDSS 2021). */
 describe('shadow attacks', () => {
   it('hide: an overlay that the signer saw is taken away', () => {
@@ -163,10 +165,33 @@ describe('shadow attacks', () => {
     expect(findings(withObjects(signed, changes(content)))).toEqual(found);
   });
 
+  // Readers that miss an object search the file for objects, and find this one.
+  it.each<readonly [string, (signed: Buffer, hidden: string) => Buffer]>([
+    ['in a stream', (signed, hidden) => withObjects(signed, { 8: metadata(hidden) })],
+    ['before an object', (signed, hidden) => withTable(Buffer.concat([signed, Buffer.from(hidden)]), {}, 200)],
+    ['after much white space', (signed, hidden) => withObjects(signed, { 8: metadata(hidden.replace('0 obj', `0${' '.repeat(300)}obj`)) })],
+    [
+      'under a number that a later revision leads back',
+      (signed, hidden) => withTable(withObjects(signed, { 5: hidden.slice(8, -8) }), { 5: signed.indexOf('\n5 0 obj') + 1 }, 200),
+    ],
+  ])('an object that the cross-reference does not name: %s', (_, change) => {
+    const pdf = smallPdf({ catalog: '/Metadata 8 0 R', page: '/Group 60 0 R' });
+    const signed = signPdf(withObjects(pdf, { 8: metadata('<x/>') }));
+    expect(findingOf(withObjects(signed, { 8: metadata('no obj, 1 object, 1 2 objects, 5 0 R') }))).toBeUndefined();
+    const changed = change(signed, `5 0 obj\n${streamText('BT /F1 24 Tf 60 700 Td (PAY 999999) Tj ET')}\nendobj\n`);
+    expect(findingOf(changed)).toContain('signatures of the document are followed by an object');
+    expect(refusalOf(changed)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('an object that the cross-reference does not name, wherever it stands', () => {
+    const signed = signPdf(withObjects(smallPdf({ catalog: '/Metadata 8 0 R' }), { 8: metadata('<x/>') }));
+    for (let space = 65_430; space < 65_480; space += 1)
+      expect(findingOf(withObjects(signed, { 8: metadata(`${' '.repeat(space)}5 0 obj`) }))).toContain('followed by an object 5');
+  });
+
   // Some readers look for endstream where the length says.
   it.each([3500, 99_999])('a stream whose length leads behind what was signed: %i', (length) => {
     const page = '<< /Type /Page /Parent 2 0 R /Contents 6 0 R >>';
-    const metadata = (text: string): string => streamText(text, '/Type /Metadata /Subtype /XML');
     const bodies = new Map([
       [1, '<< /Type /Catalog /Pages 2 0 R /Metadata 5 0 R >>'],
       [2, '<< /Type /Pages /Kids [4 0 R] /Count 1 /MediaBox [0 0 600 800] >>'],
