@@ -1,6 +1,6 @@
 import { hexDigit, isRegular, isSpace } from './characters.ts';
 import { literalBytes, literalEnd } from './literal-string.ts';
-import { PdfDictionary, PdfName, PdfReference, PdfString, type PdfObject } from './objects.ts';
+import { isInteger, PdfDictionary, PdfName, PdfReference, PdfString, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
 
 /** Arrays and dictionaries in each other. */
@@ -204,6 +204,7 @@ export class ObjectParser {
   #dictionary(depth: number): PdfDictionary {
     if (depth >= depthMax) throw this.fault(`more than ${depthMax} arrays and dictionaries inside each other`);
     const entries = this.#weighed(weights.dictionary, new Map<string, PdfObject>());
+    let pointed: Set<string> | undefined;
     this.at += 2;
     for (;;) {
       this.skipSpace();
@@ -212,12 +213,20 @@ export class ObjectParser {
       const keyAt = this.at;
       const key = this.#weighed(weights.entry, this.#name());
       const value = this.object(depth + 1);
+      if (isInteger(value) && this.#hasPoint) (pointed ??= new Set()).add(key);
       // Some readers take the first one, others the last one: the file would have two meanings.
       if (entries.has(key)) throw this.fault('a dictionary has a key twice', keyAt);
       entries.set(key, value);
     }
     this.at += 2;
-    return new PdfDictionary(entries);
+    return new PdfDictionary(entries, pointed);
+  }
+
+  /** The number that was read is written with a point. */
+  get #hasPoint(): boolean {
+    let at = this.at - 1;
+    while (isRegular(this.#bytes[at]) && this.#bytes[at] !== 0x2e) at -= 1;
+    return this.#bytes[at] === 0x2e;
   }
 
   #string(bytes: Uint8Array): PdfString {

@@ -37,6 +37,7 @@ function writeDictionary(dictionary: PdfDictionary, strings: ObjectCipher | unde
   for (const [key, value] of dictionary.entries()) {
     write(`${nameText(key)} `);
     writeObject(value, strings, write);
+    if (dictionary.pointed.has(key)) write('.0');
   }
   write('>>');
 }

@@ -54,12 +54,17 @@ export class PdfReference {
   }
 }
 
+const noKeys: ReadonlySet<string> = new Set();
+
 /** A dictionary (7.3.7). */
 export class PdfDictionary {
   readonly #entries: ReadonlyMap<string, PdfObject>;
+  /** Keys of integers that are written with a point, such as `2.0`: some readers do not take them for integers. */
+  readonly pointed: ReadonlySet<string>;
 
-  constructor(entries: Iterable<readonly [string, PdfObject]> = []) {
+  constructor(entries: Iterable<readonly [string, PdfObject]> = [], pointed: ReadonlySet<string> = noKeys) {
     this.#entries = new Map(entries);
+    this.pointed = pointed;
   }
 
   static of(entries: Readonly<Record<string, PdfObject | undefined>>): PdfDictionary {
@@ -96,7 +101,7 @@ export class PdfDictionary {
       if (value === undefined || value === null) entries.delete(key);
       else entries.set(key, value);
     }
-    return new PdfDictionary(entries);
+    return new PdfDictionary(entries, new Set(Array.from(this.pointed).filter((key) => !Object.hasOwn(changes, key))));
   }
 }
 

@@ -169,6 +169,14 @@ const { object } = fc.letrec<{ object: PdfObject }>((tie) => ({
 }));
 
 describe('a written object', () => {
+  it('has integers with a point where they were written with one, since some readers do not take them for integers', () => {
+    const text = '<</A 2.0/B 2/C 2.5/D%1.0\n3/E -4./F[1.0]/G<</H 1.0>>/I(1.0)>>';
+    const dictionary = new ObjectParser({ bytes: Buffer.from(text), offset: 0, isLast: true }).object();
+    if (!(dictionary instanceof PdfDictionary)) throw new Error('no dictionary');
+    expect(objectText(dictionary)).toBe('<</A 2.0/B 2/C 2.5/D 3/E -4.0/F [1]/G <</H 1.0>>/I (1.0)>>');
+    expect(objectText(dictionary.with({ A: 5 }))).toContain('/A 5/B');
+  });
+
   it('is read as what it was', () => {
     fc.assert(
       fc.property(object, (one) => {

@@ -15,18 +15,28 @@ export function sameObjects(one: PdfObject, other: PdfObject): boolean {
   return one instanceof PdfDictionary && other instanceof PdfDictionary && changedKeys(one, other).length === 0;
 }
 
-/** Returns the keys of which two dictionaries have different values. */
+/** Entries of numbers that need not be integers, so that all readers take 1.0 for 1. */
+const numberEntries: ReadonlySet<string> = new Set([
+  ...['UserUnit', 'Dur', 'CA', 'ca', 'LW', 'ML', 'FL', 'SM', 'W', 'DW', 'Gamma', 'ItalicAngle', 'Ascent', 'Descent', 'Leading'],
+  ...['CapHeight', 'XHeight', 'StemV', 'StemH', 'AvgWidth', 'MaxWidth', 'MissingWidth'],
+]);
+
+/** Returns the keys of which two dictionaries have different values, or values that readers may take for such. */
 export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly string[] {
   const keys = new Set([...one.keys(), ...other.keys()]);
-  return Array.from(keys).filter((key) => !sameObjects(one.get(key), other.get(key)));
+  const isAlike = (key: string): boolean => one.pointed.has(key) === other.pointed.has(key) || numberEntries.has(key);
+  return Array.from(keys).filter((key) => !sameObjects(one.get(key), other.get(key)) || !isAlike(key));
 }
 
 /** Compares an indirect object in two states of a file, streams with their content. */
 export function sameIndirect(before: PdfFile, one: PdfObject, after: PdfFile, other: PdfObject): boolean {
+  // Of a number by itself, it is not known what it is for, and whether all readers take it for the same.
+  if (typeof one === 'number') return false;
   if (!(one instanceof PdfStream) || !(other instanceof PdfStream)) return sameObjects(one, other);
   const keys = changedKeys(one.dictionary, other.dictionary);
   try {
     if (keys.some((key) => key !== 'Length' && key !== 'Filter' && key !== 'DecodeParms')) return false;
+    if (one.dictionary.pointed.has('Length') !== other.dictionary.pointed.has('Length')) return false;
     // Filters of pictures are not understood. What is encrypted depends on its number and generation.
     if (keys.length === 0 && before.security === undefined && after.security === undefined) {
       const [raw, otherRaw] = [before.encodedBytes(one, streamMaxBytes), after.encodedBytes(other, streamMaxBytes)];

@@ -165,6 +165,35 @@ describe('shadow attacks', () => {
     expect(findings(withObjects(signed, changes(content)))).toEqual(found);
   });
 
+  // Some readers know no flags that are written with a point, and show what is hidden.
+  it.each([
+    ['2', '2.0', /F of a dictionary/],
+    ['2.0', '2', /F of a dictionary/],
+    ['13 0 R', '13 0 R', /object 13/],
+  ])('an integer that is written in another way: %s and %s', (before, after, reason) => {
+    const annotation = (flags: string): string => `<< /Subtype /Stamp /Rect [0 0 600 800] /F ${flags} /CA 1 >>`;
+    const signed = signPdf(smallPdf({ page: '/Annots [12 0 R]', objects: [annotation(before), '2'] }));
+    expect(
+      findingOf(withObjects(signed, { 12: annotation(before).replace('/CA 1', '/CA 1.0').replace('[0 0', '[0.0 0') })),
+    ).toBeUndefined();
+    const changed = withObjects(signed, { 12: annotation(after), 13: '2.0' });
+    expect(findingOf(changed)).toMatch(reason);
+    const content = 'BT /F1 24 Tf 60 742 Td (Page 1) Tj ET';
+    expect(findingOf(withObjects(signed, { 5: streamText(content) }))).toBeUndefined();
+    expect(findingOf(withObjects(signed, { 5: streamText(content).replace(/Length \d+/, '$&.0') }))).toContain('object 5');
+    expect(refusalOf(changed)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('an integer that is written in another way is kept as it is by a later signature', () => {
+    const pdf = smallPdf({ page: '/Rotate 90.0 /StructParents 3.0 /Group << /K 1.0 >>' });
+    expect(findingOf(signPdf(signPdf(pdf), { validateSignatures: true }))).toBeUndefined();
+    expect(
+      signPdf(pdf)
+        .toString('latin1')
+        .match(/Rotate 90\.0/g),
+    ).toHaveLength(2);
+  });
+
   // Readers that miss an object search the file for objects, and find this one.
   it.each<readonly [string, (signed: Buffer, hidden: string) => Buffer]>([
     ['in a stream', (signed, hidden) => withObjects(signed, { 8: metadata(hidden) })],
