@@ -46,6 +46,7 @@ export class Comparison {
   readonly changes: ReadonlyMap<number, ObjectChange>;
   /** Signature fields that were not there before. */
   readonly newFields: readonly SignatureField[];
+  readonly #newWidgets: ReadonlySet<string>;
   readonly #claims = new Map<number, Set<string>>();
   readonly #settled = new Map<number, SettledKind>();
   readonly #edges: Edge[] = [];
@@ -57,6 +58,12 @@ export class Comparison {
     this.changes = changedObjects(states);
     const known = new Set(signatureFields(this.before).map(({ reference }) => reference.number));
     this.newFields = signatureFields(this.after).filter(({ reference }) => !known.has(reference.number));
+    this.#newWidgets = new Set(this.newFields.flatMap(({ widgets }) => widgets.map(({ reference }) => reference.toString())));
+  }
+
+  /** Checks whether something names a widget of a new signature field. */
+  isNewWidget(object: PdfObject): boolean {
+    return object instanceof PdfReference && this.#newWidgets.has(object.toString());
   }
 
   /** Edges from unchanged values in changed objects. */

@@ -87,7 +87,7 @@ export function checkAnnotations(comparison: Comparison, was: PdfObject, is: Pdf
   const { kept, added } = elementsOf(fixed(comparison.before, entered.was), fixed(comparison.after, entered.is));
   if (kept === undefined) throw notAllowed('an annotation of a page is gone, or its annotations have another order');
   for (const one of added) {
-    if (!isNewWidget(comparison, one)) throw notAllowed('an annotation was added to a page');
+    if (!comparison.isNewWidget(one)) throw notAllowed('an annotation was added to a page');
     comparison.enter(null, one, place);
   }
   comparison.keep(kept, entered.place);
@@ -96,10 +96,6 @@ export function checkAnnotations(comparison: Comparison, was: PdfObject, is: Pdf
     const comment = comparison.after.resolved(one);
     if (isComment(comparison.after, comment)) comparison.enter(null, one, place);
   }
-}
-
-function isNewWidget({ newFields }: Comparison, object: PdfObject): boolean {
-  return object instanceof PdfReference && newFields.some(({ widgets }) => widgets.some(({ reference }) => reference.equals(object)));
 }
 
 function isComment(file: PdfFile, object: PdfObject): object is PdfDictionary {

@@ -60,7 +60,7 @@ function checkElement(comparison: Comparison, object: PdfObject): void {
 }
 
 function checkNewElement(comparison: Comparison, object: PdfObject, place: Place): void {
-  const { after, changes, newFields } = comparison;
+  const { after, changes } = comparison;
   const element = after.resolved(object);
   if (!(object instanceof PdfReference) || changes.get(object.number)?.kind !== 'NEW' || !(element instanceof PdfDictionary))
     throw notAllowed('an element of the structure was added');
@@ -68,8 +68,7 @@ function checkNewElement(comparison: Comparison, object: PdfObject, place: Place
   if (other !== undefined) throw notAllowed(`an element of the structure with ${other} was added`);
   const kid = after.get(element, 'K');
   const widget = kid instanceof PdfDictionary && isName(after.get(kid, 'Type'), 'OBJR') ? kid.get('Obj') : null;
-  const isOfNewWidget = newFields.some(({ widgets }) => widgets.some(({ reference }) => reference.equals(widget)));
-  if (!isOfNewWidget) throw notAllowed('an element of the structure was added that is not for a new signature');
+  if (!comparison.isNewWidget(widget)) throw notAllowed('an element of the structure was added that is not for a new signature');
   comparison.enter(null, object, place);
 }
 
