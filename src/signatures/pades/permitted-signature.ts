@@ -3,6 +3,7 @@ import { Refusal } from '../../result-codes.ts';
 import type { PadesParameters } from './pades-state.ts';
 import { unmetDemand } from './seed-values.ts';
 import {
+  allFields,
   docMdpLevel,
   isDocumentTimeStamp,
   lockedBy,
@@ -23,8 +24,6 @@ export interface Permitted {
   /** Fields that the signature locks. */
   readonly locks: LockedFields | undefined;
 }
-
-const allFields = { action: 'All', fields: [] } as const;
 
 /**
  * Checks that a document allows the signature that is asked for.

@@ -17,6 +17,8 @@ export interface LockedFields {
   readonly permission?: DocMdpLevel | undefined;
 }
 
+export const allFields = { action: 'All', fields: [] } as const satisfies LockedFields;
+
 /** A signature field (12.7.5.5). */
 export interface SignatureField extends FormField {
   /** Its signature; undefined if it has none yet. */
@@ -62,9 +64,9 @@ export function docMdpLevel(file: PdfFile, fields: readonly SignatureField[]): D
   return levels.length === 0 ? undefined : levels.reduce((one, other) => (one < other ? one : other));
 }
 
-/** Returns what a signature locks, FieldMDP. */
+/** Returns what a signature locks, FieldMDP. Parameters that cannot be read lock all fields. */
 export function lockedBy(file: PdfFile, signature: PdfDictionary): readonly LockedFields[] {
-  return transforms(file, signature, 'FieldMDP').flatMap((parameters) => lockOf(file, parameters) ?? []);
+  return transforms(file, signature, 'FieldMDP').map((parameters) => lockOf(file, parameters) ?? allFields);
 }
 
 /** Reads a lock from TransformParams, or from the Lock of a field. Undefined for another object. */

@@ -41,6 +41,11 @@ describe('a document that allows no signature', () => {
       field,
       ['NOT_PERMITTED_BY_DOCUMENT', document, 'the field seals.1 is locked by an earlier signature'],
     ],
+    [
+      Buffer.from(signPdfWith(table, { fieldsLock: 'ALL' }).toString('latin1').replaceAll('/Action /All', '/Action /Odd'), 'latin1'),
+      field,
+      ['NOT_PERMITTED_BY_DOCUMENT', document, 'the field seals.1 is locked by an earlier signature'],
+    ],
     [signPdfWith(approved ?? table, { documentLock: true }), {}, ['NOT_PERMITTED_BY_DOCUMENT', document, noChanges]],
     [
       changed({ 12: '<</Subtype /Widget /Parent 11 0 R /T (1) /Rect [0 0 9 9] /P 3 0 R /Lock <</Action /All>>>>' }),
