@@ -134,12 +134,13 @@ describe('an encryption', () => {
     expect(read).toThrow(message);
   });
 
-  it('does not make damaged strings and streams anything else than refused', () => {
-    const pdf = encrypted(['256']);
-    const text = pdf.toString('latin1');
-    const at = text.indexOf('/Title <') + '/Title <'.length;
-    const changed = Buffer.from(`${text.slice(0, at)}${text.slice(at, at + 62)}00${text.slice(at + 64)}`, 'latin1');
-    expect(() => titleOf(changed, 'user')).toThrow(PdfFault);
+  // The vector changes the last byte of the only block, which is the padding of 'A contract': 6 bytes.
+  it.each([0, 17, 255])('refuses a string whose padding is damaged: %i', (padding) => {
+    const text = encrypted(['256']).toString('latin1');
+    const at = text.indexOf('/Title <') + '/Title <'.length + 30;
+    const byte = Number.parseInt(text.slice(at, at + 2), 16) ^ 6 ^ padding;
+    const changed = `${text.slice(0, at)}${byte.toString(16).padStart(2, '0')}${text.slice(at + 2)}`;
+    expect(() => titleOf(Buffer.from(changed, 'latin1'), 'user')).toThrow(PdfFault);
   });
 
   it('keeps a key that was made without an ID: the first one stays empty', () => {
