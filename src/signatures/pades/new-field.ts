@@ -112,12 +112,14 @@ function addToForm(revision: Revision, widget: PdfReference): void {
 /** Says in the form that there are signatures. Returns the form, and how to change it further. */
 function flagForm(revision: Revision): { readonly form: PdfDictionary; readonly put: (changed: PdfDictionary) => void } {
   const { file } = revision;
-  const known = formOf(file) ?? new PdfDictionary();
+  const found = formOf(file);
+  const known = found ?? new PdfDictionary();
   const place = file.catalog.get('AcroForm');
   const flags = file.get(known, 'SigFlags');
   const form = known.with({ SigFlags: (isInteger(flags) ? flags : 0) | signatureFlags });
   const put = (changed: PdfDictionary): void => {
-    if (place instanceof PdfReference) revision.set(place, changed);
+    // What leads to nothing may be named elsewhere, too, as something else.
+    if (place instanceof PdfReference && found !== undefined) revision.set(place, changed);
     else changeCatalog(revision, { AcroForm: changed });
   };
   put(form);
@@ -129,12 +131,14 @@ function appendTo(
   revision: Revision,
   dictionary: PdfDictionary,
   key: string,
-  element: PdfObject,
+  element: PdfReference,
   put: (changed: PdfDictionary) => void,
 ): void {
   const place = dictionary.get(key);
   const list = revision.resolved(place);
   if (list !== null && !isArray(list)) throw new PdfFault(`${key} is no array`);
+  // One array can be the fields of the form and the annotations of a page.
+  if (list?.some((one) => element.equals(one)) === true) return;
   const longer = [...(list ?? []), element];
   if (place instanceof PdfReference && list !== null) revision.set(place, longer);
   else put(dictionary.with({ [key]: longer }));

@@ -90,7 +90,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     });
   },
 
-  complete({ contents, state }, value, signing, additions) {
+  complete({ contents, covers, state }, value, signing, additions) {
     if (signing === undefined) throw new Error('a PAdES signature binds the certificate of its signer');
     const [content, revision] = contents;
     if (content === undefined || revision === undefined) throw new Error('the prepared contents are missing');
@@ -100,12 +100,20 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     const cms = detachedCms({ algorithm, chain, signedAttributes: attributes, value, timeStamp: additions?.timeStamp });
     const filled = withContents(bytesOf(revision), state.byteRange, contentBytes(content), cms);
     const pieces: Content[] = [signed(content, algorithm, Buffer.from(state.documentDigest, 'base64')), filled];
-    // The archive time-stamp comes with the validation data that it covers.
-    if (additions?.archive !== undefined) pieces.push(additions.archive);
-    else if (additions?.longTermData !== undefined)
-      pieces.push(validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)));
-    verifyPades(pieces, { ...state, signing, cms });
-    if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), { password: state.password ?? undefined });
+    // A damaged file can name an object of the revision as another thing than it is.
+    refusingPdf(
+      () => {
+        // The archive time-stamp comes with the validation data that it covers.
+        if (additions?.archive !== undefined) pieces.push(additions.archive);
+        else if (additions?.longTermData !== undefined)
+          pieces.push(
+            validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)),
+          );
+        verifyPades(pieces, { ...state, signing, cms });
+        if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), { password: state.password ?? undefined });
+      },
+      `/inputDocuments/${covers[0]?.index ?? 0}`,
+    );
     return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
   },
 };

@@ -7,7 +7,7 @@ import { padesEntry } from '../../../src/signatures/pades/pades-entry.ts';
 import type { PadesState } from '../../../src/signatures/pades/pades-state.ts';
 import { XP7Signature } from '../../../src/signatures/request/xp7-signature.ts';
 import { madePdf, revised, usualObjects, type MadeOptions } from '../../pdf/made-pdf.ts';
-import { chainOf, documentOf, softwareSigner, theOne } from '../software-signer.ts';
+import { chainOf, documentOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
 
 const signer = softwareSigner('Golden signer');
 const commonName = (name: string): Uint8Array => der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), der.utf8String(name))));
@@ -121,4 +121,14 @@ describe('the revision that is prepared', () => {
   it('is the same for the same document, moment and signer', () => {
     expect(prepared(table, {})).toEqual(prepared(table, {}));
   });
+});
+
+it('a document that cannot be read once it has its revision is refused, since a damaged file is to blame', () => {
+  const one = prepared(table, {});
+  const [, revision = new Uint8Array()] = one.contents;
+  const damaged = Buffer.from(table.toString('latin1').replace('\n10 0 obj', '\n10 0 obx'), 'latin1');
+  const value = valueOf(signer, one, signer.algorithm);
+  expect(() =>
+    padesEntry.format.complete({ ...one, contents: [damaged, revision] }, value, { algorithm: signer.algorithm, chain }),
+  ).toThrow(expect.objectContaining({ code: 'DOCUMENT_INVALID', at: '/inputDocuments/0' }) as Error);
 });
