@@ -1,4 +1,5 @@
 import { CrossReferenceIndex } from './cross-reference-index.ts';
+import { crossReferenceStream } from './cross-reference-stream.ts';
 import type { CrossReferenceEntry, CrossReferenceSection, Subsection } from './cross-reference-section.ts';
 import { inFile, objectNumberMax, readTable } from './cross-reference-table.ts';
 import type { FileBytes } from './file-bytes.ts';
@@ -15,9 +16,6 @@ const sizeMax = objectNumberMax / 2;
 const streamsMaxBytes = 64 * 1024 * 1024;
 /** Where the keyword `startxref` is looked for, from the end of the file. */
 const tailBytes = 64 * 1024;
-
-/** Reads the dictionary and the content of a cross-reference stream, which may have `maxBytes`. */
-export type StreamReader = (offset: number, maxBytes: number) => { readonly dictionary: PdfDictionary; readonly content: Uint8Array };
 
 /**
  * The cross-reference of a file (ISO 32000-2, 7.5.4 and 7.5.8): the only thing that says where an
@@ -51,10 +49,10 @@ export class CrossReference {
    * Reads the cross-reference. `base`: offset of the header, from which offsets count.
    * @throws {PdfFault} for one that is not as it must be
    */
-  static read(file: FileBytes, base: number, readStream: StreamReader): CrossReference {
+  static read(file: FileBytes, base: number): CrossReference {
     const sections: CrossReferenceSection[] = [];
     const seen = new Set<number>();
-    const reader = new SectionReader(file, base, readStream);
+    const reader = new SectionReader(file, base);
     for (let offset: number | undefined = lastStart(file); offset !== undefined;) {
       if (seen.has(offset)) throw new PdfFault('the cross-reference sections form a circle', offset);
       seen.add(offset);
@@ -107,14 +105,12 @@ function previousOf({ trailer, offset }: CrossReferenceSection): number | undefi
 class SectionReader {
   readonly #file: FileBytes;
   readonly #base: number;
-  readonly #readStream: StreamReader;
   #subsectionsLeft = subsectionsMax;
   #streamBytesLeft = streamsMaxBytes;
 
-  constructor(file: FileBytes, base: number, readStream: StreamReader) {
+  constructor(file: FileBytes, base: number) {
     this.#file = file;
     this.#base = base;
-    this.#readStream = readStream;
   }
 
   /** `offset`: of the section, as `startxref` counts it. */
@@ -143,7 +139,7 @@ class SectionReader {
   }
 
   #streamSection(offset: number): CrossReferenceSection {
-    const { dictionary, content } = this.#readStream(offset, this.#streamBytesLeft);
+    const { dictionary, content } = crossReferenceStream(this.#file, offset + this.#base, this.#streamBytesLeft);
     this.#streamBytesLeft -= content.length;
     if (!isName(dictionary.get('Type'), 'XRef')) throw new PdfFault('there is no cross-reference where one should be', offset);
     const widths = integers(dictionary.get('W'));

@@ -5,20 +5,12 @@ import { SecurityHandler } from './encryption/security-handler.ts';
 import { FileBytes } from './file-bytes.ts';
 import { decoded } from './filters.ts';
 import { bodyOf, headOf } from './indirect-object.ts';
+import { KeptByNumber } from './kept-by-number.ts';
 import { ObjectParser } from './object-parser.ts';
 import { objectStreamOf, type ObjectStream } from './object-stream.ts';
-import {
-  isArray,
-  isInteger,
-  isName,
-  PdfDictionary,
-  PdfReference,
-  PdfStream,
-  type PdfArray,
-  type PdfObject,
-  type StreamPlace,
-} from './objects.ts';
+import { isArray, isName, PdfDictionary, PdfReference, PdfStream, type PdfArray, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
+import { streamBytes } from './stream-bytes.ts';
 import { WorkLimit } from './work-limit.ts';
 
 /** Of an object stream without its filters. */
@@ -61,11 +53,9 @@ export class PdfFile {
   readonly crossReference: CrossReference;
   /** Undefined for a file that is not encrypted. */
   readonly security: SecurityHandler | undefined;
-  readonly #objects = new Map<number, PdfObject>();
-  #objectsBytes = 0;
+  readonly #objects = new KeptByNumber<PdfObject>(keptObjectsMaxBytes);
+  readonly #objectStreams = new KeptByNumber<ObjectStream>(keptStreamsMaxBytes);
   #referredEnd = 1;
-  readonly #objectStreams = new Map<number, ObjectStream>();
-  #objectStreamBytes = 0;
   /** Objects that are being read, so that one which needs itself is found. */
   readonly #reading = new Set<number>();
 
@@ -82,7 +72,7 @@ export class PdfFile {
     const { base, version } = headerOf(this.bytes);
     this.headerVersion = version;
     this.base = base;
-    this.crossReference = CrossReference.read(this.bytes, base, (offset, maxBytes) => this.#crossReferenceStream(offset, maxBytes));
+    this.crossReference = CrossReference.read(this.bytes, base);
     this.#referredEnd = this.crossReference.size;
     this.security = this.#openSecurity(password);
     // What was read until here was not decrypted.
@@ -128,12 +118,7 @@ export class PdfFile {
     this.#reading.add(number);
     try {
       const { object, weightBytes } = this.#read(reference);
-      this.#objectsBytes += weightBytes + keptObjectBytes;
-      if (this.#objectsBytes > keptObjectsMaxBytes) {
-        this.#objects.clear();
-        this.#objectsBytes = weightBytes + keptObjectBytes;
-      }
-      this.#objects.set(number, object);
+      this.#objects.keep(number, object, weightBytes + keptObjectBytes);
       return object;
     } finally {
       this.#reading.delete(number);
@@ -180,7 +165,7 @@ export class PdfFile {
     const { dictionary, encoded } = stream;
     const resolved = (object: PdfObject): PdfObject => this.resolved(object);
     if (encoded instanceof Uint8Array) return decoded(encoded, dictionary, resolved, maxBytes, this.bytes.work);
-    const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
+    const bytes = this.encodedBytes(stream, maxBytes);
     const cipher = this.security?.stream(encoded.reference, this.#encryptionOf(dictionary));
     return decoded(cipher?.decrypt(bytes) ?? bytes, dictionary, resolved, maxBytes, this.bytes.work);
   }
@@ -191,7 +176,7 @@ export class PdfFile {
    */
   encodedBytes({ dictionary, encoded }: PdfStream, maxBytes: number): Uint8Array {
     if (encoded instanceof Uint8Array) return encoded;
-    return this.#streamBytes(dictionary, encoded, maxBytes);
+    return streamBytes(this.bytes, { dictionary, encoded, length: this.get(dictionary, 'Length') }, maxBytes);
   }
 
   /** Returns the entry's generation, -1 for an object that does not exist. */
@@ -245,26 +230,8 @@ export class PdfFile {
     if (!(stream instanceof PdfStream) || !isName(this.get(stream.dictionary, 'Type'), 'ObjStm'))
       throw new PdfFault(`object ${number} is no object stream`);
     const made = objectStreamOf(this.content(stream, objectStreamMaxBytes), (key) => this.get(stream.dictionary, key));
-    if (this.#objectStreamBytes + made.bytes.length > keptStreamsMaxBytes) {
-      this.#objectStreams.clear();
-      this.#objectStreamBytes = 0;
-    }
-    this.#objectStreams.set(number, made);
-    this.#objectStreamBytes += made.bytes.length + made.places.size * keptObjectBytes;
+    this.#objectStreams.keep(number, made, made.bytes.length + made.places.size * keptObjectBytes);
     return made;
-  }
-
-  #streamBytes(dictionary: PdfDictionary, { offset, reference }: StreamPlace, maxBytes: number): Uint8Array {
-    if (dictionary.has('F')) throw new PdfFault(`the stream ${reference.number} is in another file`, offset);
-    const length = this.get(dictionary, 'Length');
-    if (!isInteger(length) || length < 0 || offset + length > this.bytes.length)
-      throw new PdfFault(`the stream ${reference.number} has no length, or a wrong one`, offset);
-    // No filter makes its data more than some thousandths larger than the content.
-    if (length > maxBytes * 2 + 1024) throw new PdfFault(`the stream ${reference.number} has more than ${maxBytes * 2} bytes`, offset);
-    const end = this.bytes.at(offset + length, 32).toString('latin1');
-    if (!/^[\0\t\n\f\r ]*endstream(?![^\0\t\n\f\r %])/.test(end))
-      throw new PdfFault(`the stream ${reference.number} does not end where its length says`, offset + length);
-    return this.bytes.at(offset, length);
   }
 
   /** Returns the entries of a stream's dictionary that say how it is encrypted. */
@@ -284,32 +251,6 @@ export class PdfFile {
       this.resolved(this.trailer.get('ID')),
       password,
     );
-  }
-
-  #crossReferenceStream(offset: number, maxBytes: number): { readonly dictionary: PdfDictionary; readonly content: Uint8Array } {
-    const at = offset + this.base;
-    const stream = this.bytes.parse(at, (parser) => {
-      parser.skipSpace();
-      const number = parser.takeInteger();
-      parser.skipSpace();
-      const generation = parser.takeInteger();
-      parser.skipSpace();
-      if (number === undefined || generation === undefined || !parser.takes('obj'))
-        throw new PdfFault('there is no cross-reference where one should be', at);
-      return bodyOf(parser, new PdfReference(number, generation));
-    });
-    if (!(stream instanceof PdfStream)) throw new PdfFault('there is no cross-reference where one should be', at);
-    const { dictionary, encoded } = stream;
-    // Without a cross-reference, no reference leads anywhere (7.5.8.2).
-    if (encoded instanceof Uint8Array || dictionary.get('Length') instanceof PdfReference)
-      throw new PdfFault('a cross-reference stream has no length of its own', at);
-    const bytes = this.#streamBytes(dictionary, encoded, maxBytes);
-    const direct = (object: PdfObject): PdfObject => {
-      if (object instanceof PdfReference)
-        throw new PdfFault('the dictionary of a cross-reference stream has references for its filter', at);
-      return object;
-    };
-    return { dictionary, content: decoded(bytes, dictionary, direct, maxBytes, this.bytes.work) };
   }
 }
 
