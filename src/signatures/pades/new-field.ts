@@ -118,7 +118,7 @@ function flagForm(revision: Revision): { readonly form: PdfDictionary; readonly 
   const flags = file.get(known, 'SigFlags');
   const form = known.with({ SigFlags: (isInteger(flags) ? flags : 0) | signatureFlags });
   const put = (changed: PdfDictionary): void => {
-    // What leads to nothing may be named elsewhere, too, as something else.
+    // A reference that leads to nothing may stand elsewhere, too, for something else.
     if (place instanceof PdfReference && found !== undefined) revision.set(place, changed);
     else changeCatalog(revision, { AcroForm: changed });
   };
@@ -137,7 +137,7 @@ function appendTo(
   const place = dictionary.get(key);
   const list = revision.resolved(place);
   if (list !== null && !isArray(list)) throw new PdfFault(`${key} is no array`);
-  // One array can be the fields of the form and the annotations of a page.
+  // The fields of the form and the annotations of a page can be one array.
   if (list?.some((one) => element.equals(one)) === true) return;
   const longer = [...(list ?? []), element];
   if (place instanceof PdfReference && list !== null) revision.set(place, longer);

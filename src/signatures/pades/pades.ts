@@ -100,20 +100,17 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     const cms = detachedCms({ algorithm, chain, signedAttributes: attributes, value, timeStamp: additions?.timeStamp });
     const filled = withContents(bytesOf(revision), state.byteRange, contentBytes(content), cms);
     const pieces: Content[] = [signed(content, algorithm, Buffer.from(state.documentDigest, 'base64')), filled];
-    // A damaged file can name an object of the revision as another thing than it is.
-    refusingPdf(
-      () => {
-        // The archive time-stamp comes with the validation data that it covers.
-        if (additions?.archive !== undefined) pieces.push(additions.archive);
-        else if (additions?.longTermData !== undefined)
-          pieces.push(
-            validationDataRevision(pieces, state.password ?? undefined, additions.longTermData, contentsOf(cms, state.byteRange)),
-          );
-        verifyPades(pieces, { ...state, signing, cms });
-        if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), { password: state.password ?? undefined });
-      },
-      `/inputDocuments/${covers[0]?.index ?? 0}`,
-    );
+    const at = `/inputDocuments/${covers[0]?.index ?? 0}`;
+    const password = state.password ?? undefined;
+    // A damaged file can give an object of the revision a second meaning, and is not readable any more.
+    refusingPdf(() => {
+      // The archive time-stamp comes with the validation data that it covers.
+      if (additions?.archive !== undefined) pieces.push(additions.archive);
+      else if (additions?.longTermData !== undefined)
+        pieces.push(validationDataRevision(pieces, password, additions.longTermData, contentsOf(cms, state.byteRange)));
+      verifyPades(pieces, { ...state, signing, cms });
+      if (state.isSigned) checkAppended(contentSource([content]), contentSource(pieces), { password });
+    }, at);
     return { content: pieces, mimeType: 'application/pdf', ending: '.pdf' };
   },
 };

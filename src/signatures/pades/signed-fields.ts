@@ -17,6 +17,7 @@ export interface LockedFields {
   readonly permission?: DocMdpLevel | undefined;
 }
 
+/** A lock of all fields, which says nothing about other changes. */
 export const allFields = { action: 'All', fields: [] } as const satisfies LockedFields;
 
 /** A signature field (12.7.5.5). */

@@ -60,9 +60,9 @@ function placeOfContents(
 }
 
 /**
- * Checks that an object does not reach into a hole that is none of its own: what is there can change
- * and the signature still holds, such as letters of digits, or attributes that are not signed. A
- * stream could reach over the end of the file until that was signed.
+ * Checks that an object does not reach into a hole other than its own. What is in a hole can change
+ * and the signature still holds: the case of hexadecimal digits, or attributes that are not signed.
+ * A stream whose length was beyond the end of the file reaches into it once the file is signed.
  * @throws {SignatureBroken}
  */
 export function checkOutside({ start, end }: PlacedObject, number: number, holes: readonly CoveredRange[]): void {
@@ -84,7 +84,7 @@ function placedIfReadable(file: PdfFile, reference: PdfReference, offset: number
     return placedObject(file, reference, offset);
   } catch (error) {
     if (!(error instanceof PdfFault)) throw error;
-    // Beyond the limit of work, nothing can be read.
+    // Throws again if the limit of work is the reason.
     file.bytes.work.parsed(0);
     return undefined;
   }

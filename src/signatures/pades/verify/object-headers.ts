@@ -1,12 +1,10 @@
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
-import { isRegular } from '../../../pdf/characters.ts';
+import { isRegular, isSpace } from '../../../pdf/characters.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 
 const pieceBytes = 64 * 1024;
 /** Before the keyword: number, generation, and white space. */
 const headMaxBytes = 256;
-const head = /(\d+)[\0\t\n\f\r ]+\d+[\0\t\n\f\r ]+$/;
-const nothingElse = /^[\d\0\t\n\f\r ]+$/;
 
 /**
  * Checks that each beginning of an object behind an offset is that of one which the cross-reference
@@ -23,17 +21,34 @@ export function checkObjectHeaders(file: PdfFile, start: number): void {
     file.bytes.work.parsed(0);
     for (let keyword = piece.indexOf('obj', at - from); keyword >= 0; keyword = piece.indexOf('obj', keyword + 3)) {
       if (isRegular(piece[keyword + 3])) continue;
-      const before = piece.toString('latin1', Math.max(0, keyword - headMaxBytes), keyword);
-      const found = head.exec(before);
-      const [text, digits] = found ?? [];
-      const isCut = before.length === headMaxBytes && (found?.index ?? 0) === 0 && nothingElse.test(before);
-      if (isCut) throw new SignatureBroken('are followed by an object of which the beginning cannot be read');
-      if (text === undefined || digits === undefined) continue;
-      const offset = from + keyword - text.length;
-      if (!isNamed(file, Number(digits), offset))
-        throw new SignatureBroken(`are followed by an object ${digits} that the cross-reference does not name (offset ${offset})`);
+      const head = headBefore(piece, keyword);
+      if (head === undefined) continue;
+      const offset = from + head.start;
+      if (!isNamed(file, head.number, offset))
+        throw new SignatureBroken(`are followed by an object ${head.number} that the cross-reference does not name (offset ${offset})`);
     }
   }
+}
+
+/**
+ * Returns the number that stands before a keyword, and where it begins; undefined if there are not
+ * two numbers.
+ * @throws {SignatureBroken} if they take more bytes than any reader needs
+ */
+function headBefore(piece: Buffer, keyword: number): { readonly start: number; readonly number: number } | undefined {
+  const first = Math.max(0, keyword - headMaxBytes);
+  let [start, end] = [keyword, keyword];
+  for (const isOfPart of [isSpace, isDigit, isSpace, isDigit]) {
+    end = start;
+    while (start > first && isOfPart(piece[start - 1])) start -= 1;
+    if (keyword - start === headMaxBytes) throw new SignatureBroken('are followed by an object whose beginning cannot be read');
+    if (start === end) return undefined;
+  }
+  return { start, number: Number(piece.toString('latin1', start, end)) };
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
 function isNamed(file: PdfFile, number: number, offset: number): boolean {
