@@ -91,5 +91,5 @@ function configurationSchema(): string {
 }
 
 function openApi(): string {
-  return `${JSON.stringify(openApiDocument(operationPaths(operations, '/sign'), filePaths('/ftm')), undefined, 2)}\n`;
+  return `${JSON.stringify(openApiDocument(operationPaths(operations, { signRoot: '/sign', doc2dRoot: '/doc2d' }), filePaths('/ftm')), undefined, 2)}\n`;
 }

@@ -37,6 +37,11 @@ export const resultCodes = {
   FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },
   STORE_FULL: { major: 2, minor: 243, text: 'writing to the disk failed' },
   MESSAGE_NOT_SENT: { major: 2, minor: 251, text: 'no channel for this subscriber, or the gateway refused the message' },
+  IDENTITY_NOT_ALLOWED: {
+    major: 2,
+    minor: 261,
+    text: 'no digital identity has the identifiers of the data zone, or it may not sign this document type',
+  },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },
   INTERNAL: { major: 2, minor: 299, text: 'internal error' },
 } as const satisfies Record<string, ResultCode>;

@@ -55,6 +55,7 @@ export const Config = z.strictObject({
   paths: z
     .strictObject({
       signRoot: PathPrefix.default('/sign').describe('Path prefix of all operations.'),
+      doc2dRoot: PathPrefix.default('/doc2d').describe('Path prefix of the creation of 2D-Doc codes.'),
       ftmRoot: PathPrefix.default('/ftm').describe('Path prefix of the file transfer store.'),
     })
     .prefault({}),

@@ -169,8 +169,7 @@ async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
   { token, clients, keys, audit, published, guard, services }: OpenedServices,
 ): Promise<() => void> {
-  const { signRoot, ftmRoot } = config.paths;
-  const api = createApi({ operations, signRoot, ftmRoot }, () => services.requests);
+  const api = createApi({ operations, ...config.paths }, () => services.requests);
   const isRegistered = (spki: string): boolean => clients.knows(spki);
   const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered });
   reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });

@@ -59,7 +59,7 @@ export type ResultSpelling = 'resultMajor' | 'majorCode';
 
 export interface OperationDescription<Request, Answer extends object> {
   /** Group and name below the path prefix, such as `pki/removeKey`. */
-  readonly path: `${'signature' | 'pki'}/${string}`;
+  readonly path: `${'signature' | 'pki' | 'creator'}/${string}`;
   readonly role: Role;
   readonly spelling: ResultSpelling;
   /**
@@ -80,6 +80,8 @@ export interface OperationDescription<Request, Answer extends object> {
   readonly example: object;
   /** Members of a successful answer, besides `result` and `requestID`. */
   readonly answer: z.ZodType<Answer>;
+  /** Members of the answer to a request that fails. Default: none. */
+  readonly failure?: Readonly<Partial<Answer>>;
   /** Carries out the request. @throws {Refusal} */
   run(request: Request, context: Context): Promise<Answer>;
 }

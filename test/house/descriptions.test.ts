@@ -73,7 +73,7 @@ function bodySchemas(value: unknown, at: string): Member[] {
 }
 
 it('every field of the interface says what it means', () => {
-  const document = openApiDocument(operationPaths(operations, '/sign'), filePaths('/ftm'));
+  const document = openApiDocument(operationPaths(operations, { signRoot: '/sign', doc2dRoot: '/doc2d' }), filePaths('/ftm'));
   const found = bodySchemas(document.paths, '').flatMap(({ at, schema }) =>
     members(schema, (reference) => pointed(document, reference), at),
   );

@@ -6,6 +6,7 @@ import { mountDocumentation } from '../documentation/mount.ts';
 import { fileRoutes } from '../files/file-routes.ts';
 import { Problem, sendProblem } from '../problem.ts';
 import { answerError } from './answer-error.ts';
+import { operationPath, type OperationRoots } from './operation-path.ts';
 import { OperationWork } from './operation-work.ts';
 import { serve } from './pipeline.ts';
 import { checkShape } from './request-shape.ts';
@@ -14,9 +15,8 @@ import { limitTime } from './request-time.ts';
 import { Routes, serveRoute, type Route } from './routes.ts';
 
 /** What the API serves, and below which paths. A reload does not change it. */
-export interface ApiPaths {
+export interface ApiPaths extends OperationRoots {
   readonly operations: readonly Operation[];
-  readonly signRoot: string;
   readonly ftmRoot: string;
 }
 
@@ -26,9 +26,9 @@ export interface ApiPaths {
  * reload changes meanwhile.
  */
 export function createApi(paths: ApiPaths, current: () => RequestServices): RequestListener {
-  const { operations, signRoot, ftmRoot } = paths;
+  const { operations, ftmRoot } = paths;
   const routes = new Routes({
-    ...Object.fromEntries(operations.map((operation) => [`${signRoot}/${operation.path}`, operationRoute(operation)])),
+    ...Object.fromEntries(operations.map((operation) => [operationPath(operation, paths), operationRoute(operation)])),
     ...fileRoutes(ftmRoot),
   });
   const pages = documentationPages(paths, current);

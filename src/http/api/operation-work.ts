@@ -81,7 +81,9 @@ export class OperationWork implements RequestWork {
   }
 
   answer({ result, echo, answer }: Ending): () => Promise<void> {
-    const pieces = jsonPieces({ result: resultObject(this.#operation.spelling, result), ...echo, ...answer });
+    const { spelling, failure } = this.#operation;
+    const members = result.major === 0 ? answer : { ...failure, ...answer };
+    const pieces = jsonPieces({ result: resultObject(spelling, result), ...echo, ...members });
     return async () => sendPieces(this.#admitted.response, 'application/json', pieces);
   }
 

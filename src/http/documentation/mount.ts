@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Express, Response } from 'express';
 import type { Caller } from '../../clients/caller.ts';
 import type { Operation } from '../../operations/operation.ts';
+import type { OperationRoots } from '../api/operation-path.ts';
 import { Problem, sendProblem } from '../problem.ts';
 import { pageSender, send } from '../send.ts';
 import { filePaths } from './file-paths.ts';
@@ -9,9 +10,8 @@ import { openApiDocument, operationPaths } from './openapi.ts';
 import { documentationPage, type PageLimits } from './page.ts';
 import { styleHash } from './style-sheet.ts';
 
-interface DocumentedPaths {
+interface DocumentedPaths extends OperationRoots {
   readonly operations: readonly Operation[];
-  readonly signRoot: string;
   readonly ftmRoot: string;
 }
 
@@ -24,8 +24,8 @@ interface PageServices {
  * `/openapi.json` and `/docs`, for registered clients (contract §1). The page shows the limits in
  * force.
  */
-export function mountDocumentation(app: Express, { operations, signRoot, ftmRoot }: DocumentedPaths, current: () => PageServices): void {
-  const paths = { operations: operationPaths(operations, signRoot), files: filePaths(ftmRoot) };
+export function mountDocumentation(app: Express, { operations, ftmRoot, ...roots }: DocumentedPaths, current: () => PageServices): void {
+  const paths = { operations: operationPaths(operations, roots), files: filePaths(ftmRoot) };
   const document = openApiDocument(paths.operations, paths.files);
   const json = JSON.stringify(document);
   const senders = new WeakMap<PageLimits, (response: Response) => void>();

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requestJsonSchema } from '../../fields/long-values.ts';
 import type { Operation, ResultSpelling } from '../../operations/operation.ts';
 import { resultCodes } from '../../result-codes.ts';
+import { operationPath, type OperationRoots } from '../api/operation-path.ts';
 import { apiVersion } from '../send.ts';
 import type { FilePaths } from './file-paths.ts';
 import type { Schema } from './schema.ts';
@@ -48,9 +49,9 @@ export const problemStatuses = {
   503: 'The service is overloaded or shutting down. Nothing was done; try again after Retry-After seconds.',
 } as const;
 
-/** The operations, below the path prefix. */
-export function operationPaths(operations: readonly Operation[], signRoot: string): OperationPaths {
-  return Object.fromEntries(operations.map((operation) => [`${signRoot}/${operation.path}`, { post: operationObject(operation) }]));
+/** The operations, below their path prefixes. */
+export function operationPaths(operations: readonly Operation[], roots: OperationRoots): OperationPaths {
+  return Object.fromEntries(operations.map((operation) => [operationPath(operation, roots), { post: operationObject(operation) }]));
 }
 
 /** The OpenAPI 3.1 document of all paths. */
@@ -69,6 +70,7 @@ export function openApiDocument(operations: OperationPaths, files: FilePaths): O
     tags: [
       { name: 'signature', description: 'Signatures' },
       { name: 'pki', description: 'Keys and certificates' },
+      { name: 'creator', description: '2D-Doc codes' },
       { name: 'files', description: 'The file transfer store' },
     ],
     paths: { ...operations, ...files },
@@ -96,7 +98,7 @@ function operationObject(operation: Operation): OpenApiOperation {
     requestBody: { required: true, content: { 'application/json': { schema: withoutDialect(request), example: operation.example } } },
     responses: {
       '200': {
-        description: 'The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too.',
+        description: `The outcome. Members beside \`result\` and \`requestID\` are there after a success; ${othersOf(operation)}`,
         content: { 'application/json': { schema: answerSchema(operation) } },
       },
       ...Object.fromEntries(problems),
@@ -127,9 +129,17 @@ function answerSchema(operation: Operation): Schema {
       requestID: { type: 'string', description: 'that of the request' },
       ...answer.properties,
     },
-    required: ['result'],
+    required: ['result', ...Object.keys(operation.failure ?? {})],
     additionalProperties: false,
   };
+}
+
+/** Describes the members of a failure. */
+function othersOf({ failure }: Operation): string {
+  if (failure === undefined) return '`senderResponses` after 2/251, too.';
+  return `after a failure, ${Object.entries(failure)
+    .map(([name, value]) => `\`${name}\` is ${String(value)}`)
+    .join(' and ')}.`;
 }
 
 function resultSchema(spelling: ResultSpelling): Schema {

@@ -107,6 +107,7 @@ async function answerTo(
     ],
     ftmRoot: '/ftm',
     signRoot: '/sign',
+    doc2dRoot: '/doc2d',
   };
   const api = createApi(paths, () => services);
   const listening = createServer(api);
