@@ -61,12 +61,6 @@ describe('docs/dependencies.md', () => {
     expect(names(development)).toEqual(Object.keys(manifest.devDependencies).toSorted());
   });
 
-  it('has no planned package that package.json has already', () => {
-    const planned = rowsUnder('Planned').map(({ name }) => name);
-    expect(planned).not.toEqual([]);
-    expect(planned.filter((name) => installed.some((row) => row.name === name))).toEqual([]);
-  });
-
   it.each(installed)('states the licence of $name as the package does', ({ name, cells }) => {
     expect(cells[0]).toBe(licenceOf(name));
   });
