@@ -93,6 +93,12 @@ function logicalRuns(text: string, typefaces: readonly Typeface[]): LogicalRun[]
   return runs;
 }
 
+/** Returns the first character of a text, with its marks, that would be shown as a box: none of the typefaces has it. */
+export function missingCharacter(text: string, typefaces: readonly Typeface[]): string | undefined {
+  for (const { segment } of clusters.segment(oneLine(text))) if (!typefaces.some((one) => has(one, segment))) return segment;
+  return undefined;
+}
+
 function has({ font }: Typeface, cluster: string): boolean {
   return Array.from(cluster).every((one) => invisible.test(one) || font.hasGlyphForCodePoint(one.codePointAt(0) ?? 0));
 }
