@@ -54,12 +54,13 @@ function codewordsOf(encoded: readonly number[]): number[] {
  * code of version 01, whose signature is binary: in C40 such a byte takes three values or four.
  */
 export function inC40AndBase256(code: Uint8Array): EncodedCode {
-  const start = code.findIndex((byte) => byte >= 128);
-  if (start < 0) return inC40(code);
-  const { c40, ascii: before } = inC40(code.subarray(0, start));
-  const rest = code.subarray(start);
+  const firstBinary = code.findIndex((byte) => byte >= 128);
+  if (firstBinary < 0) return inC40(code);
+  const { c40, ascii: leftOver } = inC40(code.subarray(0, firstBinary));
+  // A character that C40 leaves over takes a codeword in either encodation.
+  const rest = code.subarray(firstBinary - leftOver.length);
   const length = rest.length < 250 ? [rest.length] : [249 + Math.floor(rest.length / 250), rest.length % 250];
-  const ascii = [...before, latchBase256];
+  const ascii = [latchBase256];
   const offset = c40.length + (c40.length > 0 ? 1 : 0) + ascii.length + 1;
   for (const [index, byte] of [...length, ...rest].entries()) ascii.push(randomised(byte, offset + index));
   return { c40, ascii };

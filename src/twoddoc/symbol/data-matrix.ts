@@ -28,36 +28,40 @@ export function drawnSymbol(data: Uint8Array, symbol: SymbolSize): DataMatrix {
  * Reads the data codewords of a symbol.
  * @throws {TwoDDocFault} if a module differs: errors are found, not corrected
  */
-export function dataCodewords({ size, modules }: DataMatrix): Uint8Array {
-  const symbol = symbolSize(size);
-  const { bits } = placement(symbol);
+export function dataCodewords(matrix: DataMatrix): Uint8Array {
+  const symbol = symbolSize(matrix.size);
+  const codewords = allCodewords(matrix);
+  const [data, errors] = [codewords.subarray(0, symbol.dataCodewords), codewords.subarray(symbol.dataCodewords)];
+  for (let block = 0; block < symbol.blocks; block += 1)
+    if (!isFaultless(Buffer.concat([blockOf(data, block, symbol), blockOf(errors, block, symbol)]), symbol.blockErrorCodewords))
+      throw new TwoDDocFault('the symbol is damaged: its error codewords do not match its data');
+  return data;
+}
+
+/** Reads the codewords of a symbol, data and errors, as they are. */
+export function allCodewords({ size, modules }: DataMatrix): Uint8Array {
+  const { bits } = placement(symbolSize(size));
   const codewords = new Uint8Array(bits.length / 8);
   for (const [index, module] of bits.entries())
     if (modules[module] === 1) codewords[index >> 3] = (codewords[index >> 3] ?? 0) | (0x80 >> (index & 7));
-  for (let block = 0; block < symbol.blocks; block += 1)
-    if (!isFaultless(blockOf(codewords, block, symbol.blocks), symbol.blockErrorCodewords))
-      throw new TwoDDocFault('the symbol is damaged: its error codewords do not match its data');
-  return codewords.slice(0, symbol.dataCodewords);
-}
-
-/**
- * Adds the error codewords. Codewords are dealt to the blocks in turn, and error codewords go on where the data end
- * (ISO/IEC 16022, annex A). That makes a difference in 144 × 144 only, where the last two blocks have one data codeword less.
- */
-function withErrorCodewords(data: Uint8Array, { blocks, blockErrorCodewords }: SymbolSize): Uint8Array {
-  const codewords = new Uint8Array(data.length + blocks * blockErrorCodewords);
-  codewords.set(data);
-  for (let block = 0; block < blocks; block += 1) {
-    let at = data.length + ((block - (data.length % blocks) + blocks) % blocks);
-    for (const codeword of errorCodewords(blockOf(data, block, blocks), blockErrorCodewords)) {
-      codewords[at] = codeword;
-      at += blocks;
-    }
-  }
   return codewords;
 }
 
-function blockOf(codewords: Uint8Array, block: number, blocks: number): Uint8Array {
-  if (blocks === 1) return codewords;
-  return codewords.filter((_codeword, index) => index % blocks === block);
+/**
+ * Adds the error codewords. Data are dealt to the blocks in turn, and so are error codewords, from the first block on
+ * (ISO/IEC 16022, annex A). In 144 × 144, where the data end with the eighth of ten blocks, some programs begin the error
+ * codewords with the ninth, bwip-js among them; ZXing reads both, libdmtx only what the standard says.
+ */
+function withErrorCodewords(data: Uint8Array, symbol: SymbolSize): Uint8Array {
+  const { blocks, blockErrorCodewords } = symbol;
+  const codewords = new Uint8Array(data.length + blocks * blockErrorCodewords);
+  codewords.set(data);
+  for (let block = 0; block < blocks; block += 1)
+    for (const [index, codeword] of errorCodewords(blockOf(data, block, symbol), blockErrorCodewords).entries())
+      codewords[data.length + index * blocks + block] = codeword;
+  return codewords;
+}
+
+function blockOf(codewords: Uint8Array, block: number, { blocks }: SymbolSize): Uint8Array {
+  return blocks === 1 ? codewords : codewords.filter((_codeword, index) => index % blocks === block);
 }

@@ -2,7 +2,7 @@ import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { codewordsIn, inC40, inC40AndBase256, joined, type EncodedCode } from './c40.ts';
 import { pad, randomisedPad } from './codewords.ts';
 import { drawnSymbol, type DataMatrix } from './data-matrix.ts';
-import { mixedSymbol } from './mixed.ts';
+import { mixedCodewords } from './mixed.ts';
 import { dataCodewordsMax, symbolSizes, type SymbolSize } from './symbol-sizes.ts';
 
 /**
@@ -19,8 +19,9 @@ export function symbolOf(code: Uint8Array, encodation: Encodation = 'C40'): Data
   if (code.length === 0) throw new TwoDDocFault('the code is empty');
   const smallest = smallestOf(code);
   if (encodation === 'MIXED') {
-    const mixed = mixedSymbol(code);
-    if (mixed !== undefined && mixed.size < (smallest?.symbol.size ?? Infinity)) return mixed;
+    const mixed = mixedCodewords(code);
+    const symbol = symbolSizes.find(({ dataCodewords }) => dataCodewords === mixed?.length);
+    if (mixed !== undefined && symbol !== undefined && symbol.size < (smallest?.symbol.size ?? Infinity)) return drawnSymbol(mixed, symbol);
   }
   if (smallest === undefined) throw tooLarge(code);
   const { symbol, encoded } = smallest;
