@@ -12,9 +12,14 @@ import { tiffBitmap } from './read-tiff.ts';
  * @throws {TwoDDocFault} if no symbol is found, it is damaged, or it has codewords that stand for no byte
  */
 export function readSymbol(picture: Uint8Array): Uint8Array {
+  return decoded(dataCodewords(symbolIn(picture)));
+}
+
+/** Returns the modules of the symbol in such a picture. @throws {TwoDDocFault} if none is found */
+export function symbolIn(picture: Uint8Array): DataMatrix {
   const symbol = foundSymbol(bitmapOf(picture));
   if (symbol === undefined) throw new TwoDDocFault('no Data Matrix symbol was found in the picture');
-  return decoded(dataCodewords(symbol));
+  return symbol;
 }
 
 function bitmapOf(picture: Uint8Array): Bitmap {
