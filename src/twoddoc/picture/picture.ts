@@ -1,5 +1,5 @@
 import type { DataMatrix } from '../symbol/data-matrix.ts';
-import { symbolOf } from '../symbol/symbol.ts';
+import { symbolOf, type Encodation } from '../symbol/symbol.ts';
 import { Bitmap } from './bitmap.ts';
 import { pngFile } from './png-file.ts';
 import { textBitmap } from './text-bitmap.ts';
@@ -54,9 +54,9 @@ export function pictureOf(symbol: DataMatrix, options: PictureOptions = usualPic
   };
 }
 
-/** Draws a symbol and forgets it: the first one takes a third of a second, most of it for the font. */
-export function warmUp(): void {
-  const symbol = symbolOf(Buffer.from('DC04'));
+/** Draws a symbol and forgets it, so that no caller waits for the font, and for bwip-js if `encodation` needs it: about 0.1 s. */
+export function warmUp(encodation: Encodation = 'C40'): void {
+  const symbol = symbolOf(Buffer.from('DC04'), encodation);
   for (const format of ['PNG', 'TIFF'] as const) pictureOf(symbol, { ...usualPicture, format });
 }
 

@@ -10,6 +10,7 @@ export const textMaxCharacters = 64;
 /** Pictures of texts that come again and again. */
 const known = new Map<string, Bitmap>();
 const knownMax = 100;
+const knownMaxBytes = 32_768;
 
 /** Checks a text before it is drawn. @throws {TwoDDocFault} if it is too long, or has a character that cannot be drawn */
 export function checkText(text: string): void {
@@ -38,7 +39,7 @@ export function textBitmap(text: string, capitalPixels: number): Bitmap {
   checkText(text);
   const made = cropped(newBitmap(text, capitalPixels));
   if (known.size >= knownMax) known.clear();
-  known.set(key, made);
+  if (made.bytes.length <= knownMaxBytes) known.set(key, made);
   return made;
 }
 
