@@ -13,13 +13,13 @@ declare const nodeOf: unique symbol;
 export type XmlNode = Pointer & { readonly [nodeOf]: true };
 
 /** Values of `xmlElementType`. */
-export const nodeTypes = { element: 1, namespace: 18 } as const;
+export const nodeTypes = { element: 1, attribute: 2, namespace: 18 } as const;
 
 /** Offsets of fields in bytes, in structures of libxml2 on a machine with 32-bit pointers. */
 export const offsets = {
   // xmlNode, xmlAttr; xmlNs has its type at the same place.
   ...{ mark: 0, type: 4, name: 8, children: 12, last: 16, parent: 20, next: 24, previous: 28, namespace: 36, content: 40 },
-  ...{ attributes: 44, namespaceDeclarations: 48 },
+  ...{ attributes: 44, namespaceDeclarations: 48, line: 56 },
   // xmlNs
   ...{ nsNext: 0, nsHref: 8, nsPrefix: 12 },
   // xmlError

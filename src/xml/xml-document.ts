@@ -41,8 +41,7 @@ export class XmlDocument implements Disposable {
    * Parses a document in UTF-8 without a byte order mark, which `scanDocument` has accepted.
    * @throws {XmlFault} if it is not well formed, with respect to namespaces too
    */
-  static parse(utf8: Uint8Array): XmlDocument {
-    const owner = engine();
+  static parse(utf8: Uint8Array, owner: Engine = engine()): XmlDocument {
     const { library } = owner;
     return owner.withBytes(utf8, (bytes) => {
       const context = library._xmlNewParserCtxt();
@@ -73,6 +72,11 @@ export class XmlDocument implements Disposable {
     const name = this.engine.text(address) ?? '';
     if (this.#names.size < namesMax) this.#names.set(address, name);
     return name;
+  }
+
+  /** Returns the line of an element's start tag, from 1; 65535 for all lines behind that one. */
+  line(node: XmlNode): number {
+    return this.engine.get(node, offsets.line) & 0xffff;
   }
 
   /** Returns the namespace URI; undefined if there is none. */
