@@ -179,7 +179,8 @@ build_dist() {
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.types.json >&2 9>&- || fail 'the build of the type declarations failed'
-  mkdir -p dist
+  mkdir -p dist dist/twoddoc/schemas
+  cp src/twoddoc/schemas/*.xsd dist/twoddoc/schemas/
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   build_native service-manager 'the link to the service manager'

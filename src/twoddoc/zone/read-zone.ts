@@ -1,0 +1,65 @@
+import { dataIdentifier, isFixed, type DataIdentifier } from '../tables/data-identifiers.ts';
+import { TwoDDocFault } from '../two-d-doc-fault.ts';
+import { checkHeader, splitHeader, type ZoneHeader } from './header.ts';
+import { textOf, type ParsedZone, type ZoneField } from './parse-zone.ts';
+import { brokenPresence } from './presence-rules.ts';
+import { groupSeparator, recordSeparator } from './separators.ts';
+import { brokenRule } from './value-rules.ts';
+import { checkZoneLength } from './zone-length.ts';
+
+/**
+ * Reads a zone that is to be signed, versions 02 to 04, in full. A separator behind the last field
+ * is accepted, since real codes have it.
+ * @throws {TwoDDocFault} for the first rule of the tables that it breaks
+ */
+export function readZone(bytes: Uint8Array): ParsedZone {
+  checkZoneLength(bytes.length);
+  const { header, message } = splitHeader(textOf(bytes));
+  const type = checkHeader(header);
+  const fields = readFields(message);
+  const broken = brokenPresence(type, fields, (id) => id);
+  if (broken !== undefined)
+    throw new TwoDDocFault(broken.id === undefined ? `message: ${broken.rule}` : `field ${broken.id}: ${broken.rule}`);
+  return { header, fields };
+}
+
+/** Reads the header at the start of a zone, versions 02 to 04. @throws {TwoDDocFault} for the first rule that it breaks */
+export function readHeader(bytes: Uint8Array): ZoneHeader {
+  const { header } = splitHeader(textOf(bytes.subarray(0, 26)));
+  checkHeader(header);
+  return header;
+}
+
+function readFields(message: string): ZoneField[] {
+  const fields: ZoneField[] = [];
+  for (let at = 0; at < message.length;) {
+    const id = message.slice(at, at + 2);
+    const identifier = dataIdentifier(id);
+    if (identifier === undefined) throw noField(message.slice(at), fields.at(-1));
+    const end = valueEnd(message, at + 2, identifier);
+    const value = message.slice(at + 2, end);
+    const separator = isFixed(identifier) ? undefined : message[end];
+    const truncated = separator === recordSeparator;
+    const broken = truncated && !identifier.truncatable ? 'must not be cut' : brokenRule(identifier, value, truncated);
+    if (broken !== undefined) throw new TwoDDocFault(`field ${id}: ${broken}`);
+    fields.push({ id, value, truncated });
+    // No separator follows a value of the maximum length, except the one that says it was cut.
+    at = truncated || (separator === groupSeparator && value.length !== identifier.maxLength) ? end + 1 : end;
+  }
+  return fields;
+}
+
+/** Returns the offset behind a value: that of its separator, or of the next field. */
+function valueEnd(message: string, start: number, identifier: DataIdentifier): number {
+  const end = Math.min(message.length, start + (identifier.maxLength ?? message.length));
+  if (isFixed(identifier)) return end;
+  for (let at = start; at < end; at += 1) if (message[at] === groupSeparator || message[at] === recordSeparator) return at;
+  return end;
+}
+
+function noField(rest: string, previous: ZoneField | undefined): TwoDDocFault {
+  const place = previous === undefined ? 'message' : `after field ${previous.id}`;
+  if (rest.startsWith(groupSeparator) || rest.startsWith(recordSeparator))
+    return new TwoDDocFault(`${place}: a separator is not allowed here: values of a fixed length, or of their maximum length, have none`);
+  return new TwoDDocFault(`${place}: ${JSON.stringify(rest.slice(0, 2))} is not a data identifier`);
+}
