@@ -49,10 +49,10 @@ export class XmlSchema {
     if (outcome === 0) return undefined;
     const [error] = errors;
     if (outcome < 0 || error === undefined) throw new Error(`the validation against a schema failed: ${error?.message ?? outcome}`);
-    const [, element = '', attribute, rule = error.message] =
-      /^Element '(?:\{[^}]*\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: ([^]*)$/.exec(error.message) ?? [];
+    const text = error.message.replaceAll(/\{[^}]*\}/g, '').replace(/\.$/, '');
+    const [, element = '', attribute, rule = text] = /^Element '([^']*)'(?:, attribute '([^']*)')?: ([^]*)$/.exec(text) ?? [];
     const isNamed = attribute === undefined || rule.includes(`'${attribute}'`);
-    const message = `${isNamed ? '' : `attribute ${attribute}: `}${rule}`.replaceAll(/\{[^}]*\}/g, '').replace(/\.$/, '');
+    const message = isNamed ? rule : `attribute ${attribute}: ${rule}`;
     return { code: error.code, element, line: error.line, message };
   }
 
