@@ -15,7 +15,7 @@ export const repeatedTests = [
   'test/pdf/hostile.test.ts',
   'test/signatures/xades/hostile.test.ts',
   'test/token/faults.test.ts',
-  'test/twoddoc/{picture/picture,symbol/symbol-properties}.test.ts',
+  'test/twoddoc/{hostile,picture/picture,source/valid-sources,symbol/symbol-properties}.test.ts',
   'test/xml/{canonical-properties,libxml2-differences}.test.ts',
 ];
 
@@ -27,12 +27,13 @@ export const lightTests = globSync(
   [
     'test/{asn1,audit,certificates,conformance,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
     'test/{timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
-    'test/twoddoc/{picture,symbol}/**/*.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
     'test/keys/{attempts-at-once,digest-binding,key-cache,key-rules,reserved}.test.ts',
     'test/operations/{limit-sizes,parse-request,signature-values}.test.ts',
     'test/token/{account-files,call-clock,dispatcher,host-link,host-questions,key-directory,module-profile}.test.ts',
+    'test/twoddoc/{base32,hostile,tables}.test.ts',
+    'test/twoddoc/{code,picture,source,symbol,zone}/*.test.ts',
     'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,wire-rules,wire,wrong-secret-rules}.test.ts',
   ],
   {

@@ -30,7 +30,7 @@ export interface MadeSource {
   readonly annex: readonly MadeField[];
 }
 
-/** Returns the XML of a source: each element on a line of its own, those of the message from line 6 on if the header is full. */
+/** Returns the XML of a source: the header on line 3, the message on line 4, and each field on a line of its own. */
 export function xmlOf({ type, version, header, fields, annex }: MadeSource): string {
   const { ca, certificate, issueDate, signatureDate, country } = header;
   const members = { ca, certificate, issueDate: issueDate?.written, signatureDate: signatureDate.written, country };
@@ -139,8 +139,8 @@ function messages(type: PublishedType): fc.Arbitrary<MadeField[]> {
     });
 }
 
-const capitals = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ');
-const capitalsAndDigits = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789');
+const capitals = fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ'));
+const capitalsAndDigits = fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'));
 const of = (unit: fc.Arbitrary<string>, length: number): fc.Arbitrary<string> => fc.string({ unit, minLength: length, maxLength: length });
 const anyDay = fc.integer({ min: 0, max: 0xfffe }).map(hexDay);
 

@@ -80,7 +80,7 @@ function dateTimes(times: fc.Arbitrary<MadeValue>): fc.Arbitrary<MadeValue> {
 const longText = 40;
 
 function texts({ charset, minLength, maxLength, truncatable, zeroPadded }: PublishedIdentifier): fc.Arbitrary<MadeValue> {
-  const unit = fc.constantFrom(...charactersOf(charset));
+  const unit = fc.constantFrom(...Array.from(charactersOf(charset)));
   if (zeroPadded === true)
     return fc.string({ unit, minLength: 1, maxLength: minLength }).map((text) => ({ written: text, zone: text.padStart(minLength, '0') }));
   const whole = fc.string({ unit, minLength, maxLength: maxLength ?? longText }).map(same);
@@ -96,7 +96,7 @@ function texts({ charset, minLength, maxLength, truncatable, zeroPadded }: Publi
 function decimals({ format, maxLength, minLength, zeroPadded }: PublishedIdentifier): fc.Arbitrary<MadeValue> {
   const max = maxLength ?? longText;
   const digits = (most: number): fc.Arbitrary<string> =>
-    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: most });
+    fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength: 1, maxLength: most });
   const whole = digits(max);
   const broken =
     max < 3
@@ -220,4 +220,40 @@ export function exampleOf(row: PublishedIdentifier): MadeValue {
     postcode_or_spaces: () => same('75000'),
   };
   return examples[row.format]?.() ?? same(exampleText(row));
+}
+
+/** Returns a value of the zone as an XML source has it. */
+export function writtenOf({ format }: PublishedIdentifier, zone: string): string {
+  switch (format) {
+    case 'date_hex':
+      return hexDay(Number.parseInt(zone, 16)).written;
+    case 'date_ddmmyyyy':
+      return zone.replace(/^(..)(..)(....)$/, '$3-$2-$1');
+    case 'date_yyyymmdd':
+      return zone.replace(/^(....)(..)(..)$/, '$1-$2-$3');
+    case 'datetime_ddmmyyyyHHMM':
+      return zone.replace(/^(..)(..)(....)(..)(..)$/, '$3-$2-$1T$4:$5');
+    case 'datetime_ddmmyyyyHHMMSS':
+      return zone.replace(/^(..)(..)(....)(..)(..)(..)$/, '$3-$2-$1T$4:$5:$6');
+    case 'time_HHMM':
+    case 'time_HHMMSS':
+      return zone.replaceAll(/..(?=.)/g, '$&:');
+    case 'decimal_comma':
+    case 'decimal_comma_unsigned':
+      return zone.replace(',', '.');
+    case 'hex_uint':
+      return String(Number.parseInt(zone, 16));
+    case 'base36_digit':
+      return String(Number.parseInt(zone, 36));
+    case 'base32_utf8': {
+      const bits = Array.from(zone, (character) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(character).toString(2).padStart(5, '0')).join(
+        '',
+      );
+      return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))).toString();
+    }
+    case 'uuid_space':
+      return zone.replaceAll(' ', '-');
+    default:
+      return zone;
+  }
 }

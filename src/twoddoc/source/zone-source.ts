@@ -13,7 +13,10 @@ export interface ZoneSource {
   readonly annex: readonly ZoneField[];
 }
 
-/** Members that are absent are those of the digital identity, today and FR. An undated document has no `issueDate`. */
+/**
+ * Members that are absent are those of the digital identity, today and FR. An undated document has
+ * no `issueDate`.
+ */
 export interface SourceHeader {
   readonly ca?: string;
   readonly certificate?: string;

@@ -45,7 +45,10 @@ export interface DataIdentifier {
   readonly values?: readonly string[];
   /** Whether there are no other values. */
   readonly valuesClosed?: boolean;
-  /** Dates beyond those of the calendar: `incomplete` with 00 for the day, or the day and the month; `lunar` with days to 30 and months to 50. */
+  /**
+   * Dates beyond those of the calendar: `incomplete` with 00 for the day, or for the day and the
+   * month; `lunar` with days to 30 and months to 50.
+   */
   readonly dates?: 'incomplete' | 'lunar';
 }
 

@@ -14,7 +14,10 @@ export function hexOfDay(day: Date): string | undefined {
   return number >= 0 && number <= lastDayNumber ? number.toString(16).toUpperCase().padStart(4, '0') : undefined;
 }
 
-/** Returns the start (UTC) of the day that four hexadecimal digits stand for; undefined for FFFF, and for other text. */
+/**
+ * Returns the start (UTC) of the day that four hexadecimal digits stand for; undefined for FFFF,
+ * and for other text.
+ */
 export function dayOfHex(hex: string): Date | undefined {
   return /^[0-9A-F]{4}$/.test(hex) && hex !== undated ? new Date(firstDay + Number.parseInt(hex, 16) * dayMilliseconds) : undefined;
 }

@@ -23,7 +23,10 @@ export function readZone(bytes: Uint8Array): ParsedZone {
   return { header, fields };
 }
 
-/** Reads the header at the start of a zone, versions 02 to 04. @throws {TwoDDocFault} for the first rule that it breaks */
+/**
+ * Reads the header at the start of a zone, versions 02 to 04.
+ * @throws {TwoDDocFault} for the first rule that it breaks
+ */
 export function readHeader(bytes: Uint8Array): ZoneHeader {
   const { header } = splitHeader(textOf(bytes.subarray(0, 26)));
   checkHeader(header);

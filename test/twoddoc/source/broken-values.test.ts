@@ -89,7 +89,7 @@ function brokenTexts({ charset, minLength, maxLength, fixed, zeroPadded }: Publi
             isOfSchema: false,
           },
         ];
-  // A zone has a fixed number of characters for the value, and takes what is beyond for the next field.
+  // The value has a fixed number of characters in a zone. What is beyond begins the next field.
   const inZone = lengths.map(({ zone, ...rest }) => (fixed && zone.length > minLength ? rest : { ...rest, zone }));
   return [...others.map(({ text, ...rest }) => ({ written: text, zone: text, ...rest })), ...inZone, ...tooLong];
 }
