@@ -60,7 +60,7 @@ function readRoot(document: XmlDocument): { readonly type: DocumentType; readonl
   const perimeter = document.attribute(root, 'perimeter') ?? '01';
   if (perimeter !== '01')
     throw new TwoDDocFault(`${place}: the attribute perimeter is ${shown(perimeter)}, expected: 01, the only one whose fields are public`);
-  return { type: publicType(code), version };
+  return { type: publicType(code, place), version };
 }
 
 function readParts(document: XmlDocument): [header: XmlNode, message: XmlNode, annex: XmlNode | undefined] {

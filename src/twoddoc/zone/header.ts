@@ -70,7 +70,7 @@ export function checkHeader(header: ZoneHeader): DocumentType {
   check(/^[A-Z0-9]{4}$/.test(certificate), 'certificate identifier', certificate, 'four letters or digits');
   check(perimeter === '01', 'perimeter', perimeter, '01');
   check(/^[A-Z]{2}$/.test(country), 'country', country, 'two letters');
-  const type = publicType(code);
+  const type = publicType(code, 'header');
   check(dayOfHex(signatureDate) !== undefined, 'signature date', signatureDate, 'hexadecimal days since 2000-01-01');
   if (type.issueDate === 'undated') check(issueDate === undated, `issue date of type ${code}`, issueDate, undated);
   else check(dayOfHex(issueDate) !== undefined, `issue date of type ${code}`, issueDate, 'hexadecimal days since 2000-01-01');
@@ -81,10 +81,11 @@ function check(isRight: boolean, name: string, value: string, expected: string):
   if (!isRight) throw new TwoDDocFault(`header: the ${name} is ${JSON.stringify(value)}, expected: ${expected}`);
 }
 
-/** Returns a type whose rules are known. @throws {TwoDDocFault} if there is none */
-export function publicType(code: string): DocumentType {
+/** Returns a type whose rules are known. `place` starts the message of a fault. @throws {TwoDDocFault} if there is none */
+export function publicType(code: string, place: string): DocumentType {
   const type = documentType(code);
-  if (type === undefined) throw new TwoDDocFault(`type ${JSON.stringify(code)}: there is no such document type`);
-  if (!type.isPublic) throw new TwoDDocFault(`type ${code}: only its name (${type.name}) is public, so its fields cannot be checked`);
+  if (type === undefined) throw new TwoDDocFault(`${place}: there is no document type ${JSON.stringify(code)}`);
+  if (!type.isPublic)
+    throw new TwoDDocFault(`${place}: of type ${code}, only the name (${type.name}) is public, so its fields cannot be checked`);
   return type;
 }

@@ -188,13 +188,13 @@ describe.each(typesWithSchema)('type %s', (code) => {
 
 describe('types without a schema', () => {
   it.each([
-    ['29', 'type 29: only its name (Attestation d’Activité Professionnelle) is public, so its fields cannot be checked'],
-    ['B3', 'type B3: only its name (Titrage antirabique) is public, so its fields cannot be checked'],
-    ['ZZ', 'type "ZZ": there is no such document type'],
-    ['1', 'type "1": there is no such document type'],
+    ['29', 'of type 29, only the name (Attestation d’Activité Professionnelle) is public, so its fields cannot be checked'],
+    ['B3', 'of type B3, only the name (Titrage antirabique) is public, so its fields cannot be checked'],
+    ['ZZ', 'there is no document type "ZZ"'],
+    ['1', 'there is no document type "1"'],
   ])('%s is refused', (type, message) => {
-    expect(faultOfXml(xmlOf({ ...madeSourceOf('01'), type }))).toBe(message);
-    if (type.length === 2) expect(faultOfZone(madeZone({ ...madeSourceOf('01'), type }))).toBe(message);
+    expect(faultOfXml(xmlOf({ ...madeSourceOf('01'), type }))).toBe(`document (line 2): ${message}`);
+    if (type.length === 2) expect(faultOfZone(madeZone({ ...madeSourceOf('01'), type }))).toBe(`header: ${message}`);
   });
 });
 

@@ -107,8 +107,8 @@ describe('a strict reader', () => {
     ['DC03FR000001FFFF125B0302', 'header: the perimeter is "02", expected: 01'],
     ['DC04FR000001FFFF125B0301F1', 'header: the country is "F1", expected: two letters'],
     ['DC04FR000001FFFF125B29 1FR', 'header: the perimeter is " 1", expected: 01'],
-    ['DC02FR000001FFFF125BZZ', 'type "ZZ": there is no such document type'],
-    ['DC02FR000001FFFF125BB3', 'type B3: only its name (Titrage antirabique) is public, so its fields cannot be checked'],
+    ['DC02FR000001FFFF125BZZ', 'header: there is no document type "ZZ"'],
+    ['DC02FR000001FFFF125BB3', 'header: of type B3, only the name (Titrage antirabique) is public, so its fields cannot be checked'],
   ])('refuses the header %s', (zone, fault) => {
     expect(() => readHeader(bytes(zone))).toThrow(fault);
     expect(() => readZone(bytes(zone))).toThrow(fault);
