@@ -1,0 +1,78 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import * as der from '../../asn1/der.ts';
+import { valueVerifies } from '../../verification/verify-value.ts';
+import { decodeBase32, encodeBase32 } from '../base32.ts';
+import { TwoDDocFault } from '../two-d-doc-fault.ts';
+import { zoneCurves, type ZoneCurve } from './curves.ts';
+
+/** Unit separator: between the data zone and the signature (ANTS v3.2.6 §3.5). */
+const unitSeparator = 0x1f;
+/** Group separator: between the signature and the annex. */
+const groupSeparator = 0x1d;
+/** Length of a header of version 01, the shortest. */
+const headerMinBytes = 22;
+
+/** The parts of a code. */
+export interface Code {
+  /** Header and message: exactly the bytes that are signed. */
+  readonly zone: Uint8Array;
+  /** r‖s, each as wide as the curve. */
+  readonly signature: Uint8Array;
+  /** The curve of a signature of this length. */
+  readonly curve: ZoneCurve;
+  /** The fields behind the signature, which it does not cover; undefined if there are none. */
+  readonly annex: Uint8Array | undefined;
+}
+
+/**
+ * Returns the code: zone, US, the signature in Base32 without padding, and an annex behind GS
+ * (ANTS v3.2.6 §3.5). `signature`: r‖s.
+ */
+export function joinCode(zone: Uint8Array, signature: Uint8Array, annex?: Uint8Array): Uint8Array {
+  const parts = [zone, Uint8Array.of(unitSeparator), Buffer.from(encodeBase32(signature), 'latin1')];
+  return Buffer.concat(annex === undefined ? parts : [...parts, Uint8Array.of(groupSeparator), annex]);
+}
+
+/**
+ * Takes a code of any version apart. Its fields are not judged. Version 01 has the bytes of the
+ * signature behind the zone, without a separator: they are taken for one of P-256, the curve of all
+ * that are known.
+ * @throws {TwoDDocFault} if it has no header or no signature of a possible length
+ */
+export function splitCode(code: Uint8Array): Code {
+  const header = Buffer.from(code.subarray(0, headerMinBytes)).toString('latin1');
+  const [, version] = /^DC(\d\d)[A-Z0-9]{8}[A-F0-9]{8}[A-Z0-9]{2}$/.exec(header) ?? [];
+  if (version === undefined)
+    throw new TwoDDocFault('this is no 2D-Doc code: it does not begin with a header, DC and a version of two digits first');
+  if (version === '01') return splitFirstVersion(code);
+  const end = code.indexOf(unitSeparator);
+  if (end < 0) throw new TwoDDocFault('the code has no signature: no US (1F) ends its data zone');
+  const rest = code.subarray(end + 1);
+  const signatureEnd = rest.indexOf(groupSeparator);
+  const annex = signatureEnd < 0 ? undefined : rest.subarray(signatureEnd + 1);
+  const text = Buffer.from(signatureEnd < 0 ? rest : rest.subarray(0, signatureEnd)).toString('latin1');
+  const curve = zoneCurves.find(({ signatureCharacters }) => signatureCharacters === text.length);
+  const signature = decodeBase32(text);
+  if (curve === undefined || signature === undefined) {
+    throw new TwoDDocFault(
+      `the signature of the code is not Base32 of ${zoneCurves.map(({ signatureCharacters }) => signatureCharacters).join(', ')} characters (P-256, P-384, P-521)`,
+    );
+  }
+  return { zone: code.subarray(0, end), signature, curve, annex: annex?.length === 0 ? undefined : annex };
+}
+
+function splitFirstVersion(code: Uint8Array): Code {
+  const [curve] = zoneCurves;
+  if (curve === undefined || code.length < headerMinBytes + curve.signatureBytes)
+    throw new TwoDDocFault('the code has no signature: version 01 ends with its 64 bytes');
+  const end = code.length - curve.signatureBytes;
+  return { zone: code.subarray(0, end), signature: code.subarray(end), curve, annex: undefined };
+}
+
+/** Whether the signature is the key's, over the exact bytes of the zone. A key of another curve is false. */
+export function codeVerifies({ zone, signature, curve }: Code, publicKey: KeyObject): boolean {
+  const { hash } = curve.algorithm;
+  const half = signature.length / 2;
+  const value = der.sequence(der.integer(signature.subarray(0, half)), der.integer(signature.subarray(half)));
+  return valueVerifies(publicKey, curve.algorithm, createHash(hash).update(zone).digest(), value);
+}
