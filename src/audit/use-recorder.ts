@@ -76,7 +76,13 @@ export function recordingToken(token: Token, outside: (use: string) => void): To
       reported(
         digests.map((digest) => signUse(id, algorithm, digest)),
         token.signWithProof(id, algorithm, digests, proofs),
-        (outcome: SignOutcome) => outcome.verified && outcome.values.length > 0,
+        isSigned,
+      ),
+    signAsIdentity: async (id, algorithm, zones, proofs) =>
+      reported(
+        zones.map((zone) => signUse(id, algorithm, hash(algorithm.hash, zone, 'buffer'))),
+        token.signAsIdentity(id, algorithm, zones, proofs),
+        isSigned,
       ),
     verifyProof: async (id, proofs) => token.verifyProof(id, proofs),
     async makeMac(id, kind, secret, scope) {
@@ -88,4 +94,8 @@ export function recordingToken(token: Token, outside: (use: string) => void): To
     random: async (bytes) => token.random(bytes),
     listKeys: async () => token.listKeys(),
   };
+}
+
+function isSigned(outcome: SignOutcome): boolean {
+  return outcome.verified && outcome.values.length > 0;
 }

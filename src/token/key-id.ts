@@ -11,7 +11,7 @@ export type KeyId = string & { readonly [brand]: 'KeyId' };
 
 /**
  * `service`: a key of signetd itself (CA, OCSP, audit, secrets). `caller`: a key that signs only
- * with its owner's secret.
+ * with its owner's secret; the key of a digital identity is one of them.
  */
 export type KeyOwner = 'service' | 'caller';
 
@@ -21,6 +21,11 @@ export type KeyOwner = 'service' | 'caller';
  */
 const kindBytes = {
   caller: 0x43,
+  /**
+   * A digital identity of 2D-Doc: it signs only data zones, with its password. Operators' commands
+   * make it.
+   */
+  identity: 0x44,
   /** The audit log's checkpoints. */
   audit: 0x41,
   /**
@@ -44,14 +49,17 @@ const kindBytes = {
 } as const;
 
 /** Purpose of a service key. */
-export type KeyPurpose = Exclude<keyof typeof kindBytes, 'caller'>;
+export type KeyPurpose = Exclude<keyof typeof kindBytes, 'caller' | 'identity'>;
+
+/** Kind of a key, as the first byte of its identifier states it. */
+export type KeyKind = keyof typeof kindBytes;
 
 /** Service keys without a purpose: the MAC key, and keys made by versions that had no purposes. */
 const withoutPurpose = 0x53;
 
-const kinds = new Map<number, keyof typeof kindBytes>(
+const kinds = new Map<number, KeyKind>(
   // Object.entries of a record loses the type of its keys.
-  Object.entries(kindBytes).map(([kind, byte]) => [byte, kind as keyof typeof kindBytes]),
+  Object.entries(kindBytes).map(([kind, byte]) => [byte, kind as KeyKind]),
 );
 
 /**
@@ -65,7 +73,7 @@ export const keyIdLength = 17;
 /** The token's MAC key has a fixed identifier, so that it is found without any state. */
 export const macKeyId = `53${'00'.repeat(16)}` as KeyId;
 
-export function newKeyId(kind: KeyPurpose | 'caller'): KeyId {
+export function newKeyId(kind: KeyKind): KeyId {
   return Buffer.concat([Buffer.of(kindBytes[kind]), randomBytes(keyIdLength - 1)]).toString('hex') as KeyId;
 }
 
@@ -88,7 +96,12 @@ export function parseKeyId(text: string): KeyId {
 }
 
 export function keyOwner(id: KeyId): KeyOwner {
-  return id.startsWith('43') ? 'caller' : 'service';
+  return id.startsWith('43') || isIdentityKey(id) ? 'caller' : 'service';
+}
+
+/** Whether this is the key of a digital identity, which signs only data zones of 2D-Doc. */
+export function isIdentityKey(id: KeyId): boolean {
+  return id.startsWith('44');
 }
 
 /**
@@ -97,7 +110,7 @@ export function keyOwner(id: KeyId): KeyOwner {
  */
 export function keyPurpose(id: KeyId): KeyPurpose | undefined {
   const kind = kinds.get(Number.parseInt(id.slice(0, 2), 16));
-  return kind === 'caller' ? undefined : kind;
+  return kind === 'caller' || kind === 'identity' ? undefined : kind;
 }
 
 /** Whether this is a service key from before keys had purposes. */

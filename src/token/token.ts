@@ -105,6 +105,13 @@ export interface Token {
   signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
   /** Verifies the proofs and then signs, in one message. @throws {KeyHeldBack} */
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
+  /**
+   * As `signWithProof`, with the key of a digital identity, which signs whole messages: the host
+   * hashes them, and rejects one that does not have the form of a data zone of 2D-Doc.
+   * @throws {KeyHeldBack}
+   * @throws {RangeError} if a message is longer than `maxZoneBytes`
+   */
+  signAsIdentity(id: KeyId, algorithm: SignatureAlgorithm, zones: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
   /** Verifies proofs without signing. @throws {KeyHeldBack} */
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
   /**

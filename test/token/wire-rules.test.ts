@@ -2,6 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import {
+  isIdentityKey,
   keyIdBytes,
   keyIdLength,
   keyIdOf,
@@ -64,10 +65,19 @@ describe('a frame', () => {
 });
 
 describe('the numbers of the protocol', () => {
-  it('are those of its version 7, by which a daemon and a host of another release understand each other', () => {
+  it('are those of its version 8, by which a daemon and a host of another release understand each other', () => {
     expect(operations).toEqual({
       ...{ createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7, claimKey: 8, checkMacKey: 9 },
-      ...{ makeMacKey: 10, accountHeads: 11, signAsService: 16, assignPurpose: 17, createMessageKey: 32, signMessage: 33, verifyMac: 34 },
+      ...{
+        makeMacKey: 10,
+        accountHeads: 11,
+        signAsService: 16,
+        assignPurpose: 17,
+        signAsIdentity: 18,
+        createMessageKey: 32,
+        signMessage: 33,
+        verifyMac: 34,
+      },
       ...{ reportSlots: 48, reportMechanisms: 49, reportInventory: 50, reportProbe: 51 },
     });
     expect(statuses).toEqual({ ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 });
@@ -317,14 +327,17 @@ describe('the answer of the host', () => {
 
 describe('the identifier of a key', () => {
   it('says whose it is, has 16 random bytes, and is no other bytes', () => {
-    expect([keyOwner(newKeyId('caller')), keyOwner(newKeyId('general')), keyOwner(macKeyId)]).toEqual(['caller', 'service', 'service']);
+    const ids = [newKeyId('caller'), newKeyId('identity'), newKeyId('general'), macKeyId];
+    expect(ids.map(keyOwner)).toEqual(['caller', 'caller', 'service', 'service']);
+    expect(ids.map(isIdentityKey)).toEqual([false, true, false, false]);
+    expect(ids.map(keyPurpose)).toEqual([undefined, undefined, 'general', undefined]);
     expect(new Set(Array.from({ length: 100 }, () => newKeyId('caller').slice(2, 10))).size).toBe(100);
     const bytes = keyIdBytes(newKeyId('caller'));
     expect(keyIdBytes(keyIdOf(bytes))).toEqual(bytes);
     for (const wrong of [
       bytes.subarray(1),
       Buffer.concat([bytes, Buffer.of(0)]),
-      Buffer.concat([Buffer.of(0x44), bytes.subarray(1)]),
+      Buffer.concat([Buffer.of(0x42), bytes.subarray(1)]),
       Buffer.alloc(0),
     ])
       expect(() => keyIdOf(wrong)).toThrow(RangeError);

@@ -1,4 +1,4 @@
-import { keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
+import { isIdentityKey, keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
 import type { Outcome } from '../outcome.ts';
 import { table } from '../table.ts';
@@ -38,7 +38,9 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
 function idWords({ id, kind }: ObjectReport): string {
   const known = parseKeyId(id);
   if (known === macKeyId) return `${id} (checks passwords)`;
-  const purpose = keyPurpose(known) ?? (lacksPurpose(known) && kind === 'private key' ? 'no purpose' : undefined);
+  const purpose = isIdentityKey(known)
+    ? '2D-Doc identity'
+    : (keyPurpose(known) ?? (lacksPurpose(known) && kind === 'private key' ? 'no purpose' : undefined));
   return purpose === undefined ? id : `${id} (${purpose})`;
 }
 

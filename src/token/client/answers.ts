@@ -1,5 +1,5 @@
 import { mechanismIsRefused } from '../pkcs11-faults.ts';
-import { KeyGone, KeyHeldBack, TokenCannot, TokenUnavailable } from '../token.ts';
+import { KeyGone, KeyHeldBack, TokenCannot, TokenUnavailable, type SignOutcome } from '../token.ts';
 import { FieldReader } from '../wire/fields.ts';
 import { statuses, type Answer } from '../wire/frames.ts';
 
@@ -33,4 +33,11 @@ export function listIn(body: Buffer): readonly Buffer[] {
   const list = reader.list();
   reader.end();
   return list;
+}
+
+/** Reads the result of a signature that needs a proof. @throws as `bodyOf` */
+export function signOutcome(answer: Answer): SignOutcome {
+  if (answer.status === statuses.wrongSecret) return { verified: false };
+  const body = bodyOf(answer);
+  return { verified: true, by: body.readUInt8(0), values: listIn(body.subarray(1)) };
 }

@@ -34,8 +34,8 @@ import {
   writeVerifyProof,
 } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
-import { writeServiceSign, writeSign } from '../wire/sign-message.ts';
-import { bodyOf, listIn } from './answers.ts';
+import { writeIdentitySign, writeServiceSign, writeSign } from '../wire/sign-message.ts';
+import { bodyOf, listIn, signOutcome } from './answers.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
@@ -204,10 +204,11 @@ export class TokenClient implements Token {
   }
 
   async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
-    const answer = await this.#request('sign', writeSign(id, algorithm, digests, proofs));
-    if (answer.status === statuses.wrongSecret) return { verified: false };
-    const body = bodyOf(answer);
-    return { verified: true, by: body.readUInt8(0), values: listIn(body.subarray(1)) };
+    return signOutcome(await this.#request('sign', writeSign(id, algorithm, digests, proofs)));
+  }
+
+  async signAsIdentity(id: KeyId, algorithm: SignatureAlgorithm, zones: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
+    return signOutcome(await this.#request('signAsIdentity', writeIdentitySign(id, algorithm, zones, proofs)));
   }
 
   async verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome> {

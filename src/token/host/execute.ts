@@ -2,28 +2,30 @@ import { hash } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { AccountHead } from '../account-files.ts';
-import { keyIdBytes, keyIdOf, keyOwner, keyPurpose, type KeyId } from '../key-id.ts';
-import type { ClaimOutcome } from '../token.ts';
-import { ckr, handleIsStale } from '../pkcs11-faults.ts';
+import { isIdentityKey, keyIdBytes, keyIdOf, keyOwner, keyPurpose, type KeyId } from '../key-id.ts';
+import type { ClaimOutcome, Proofs } from '../token.ts';
+import { ckr } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
 import { readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
-import { createUse, destroyUse, messageUse, signUse } from '../uses.ts';
-import { readServiceSign, readSign } from '../wire/sign-message.ts';
+import { createUse, destroyUse, messageUse } from '../uses.ts';
+import { readIdentitySign, readServiceSign, readSign } from '../wire/sign-message.ts';
 import { claimKey, createKeyPair, destroyKeys } from './key-objects.ts';
+import { rsaBitsOf } from './key-templates.ts';
 import type { KeyDirectory } from './key-directory.ts';
-import { findById, NoSuchKey } from './find-objects.ts';
+import { NoSuchKey } from './find-objects.ts';
 import { MacKey, MacKeyMissing } from './mac-key.ts';
-import { signing } from './mechanisms.ts';
 import type { Probed } from './probe.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { assignPurpose } from './purposes/assign-purpose.ts';
+import { identityFault } from './purposes/data-zone.ts';
 import { purposeFault, type ServedBy } from './purposes/purposes.ts';
 import { answerReport } from './reports.ts';
 import { SecretChecks, type SecretMemory } from './secret-checks.ts';
-import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { SigningKeys } from './signing-keys.ts';
+import { pkcs11Code, type Session } from './session.ts';
 import { KeyHeldBack } from './wrong-secrets.ts';
 
 export interface Answer {
@@ -31,7 +33,6 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-const maxSignatureBytes = 1024;
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
 const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
@@ -44,7 +45,8 @@ export interface HostMemory extends SecretMemory {
 
 /**
  * Executes requests in one session. Its rules: a caller's key signs only after the token has
- * verified a proof for that very key; a service key signs only what its purpose allows.
+ * verified a proof for that very key, and that of a digital identity only data zones; a service key
+ * signs only what its purpose allows.
  */
 export class Executor {
   readonly #openSession: () => Session;
@@ -56,8 +58,7 @@ export class Executor {
   #session: Session;
   readonly #macKey: MacKey;
   readonly #secrets: SecretChecks;
-  /** Buffer that C_Sign writes to; values are copied out of it. */
-  readonly #value = Buffer.alloc(maxSignatureBytes);
+  readonly #signing: SigningKeys;
 
   /**
    * @param openSession opens the session of this thread, and again when one is no longer usable
@@ -77,6 +78,7 @@ export class Executor {
     this.#keys = keys;
     this.#macKey = new MacKey(() => this.#session, probed.rules.profile, macKey);
     this.#secrets = new SecretChecks(() => this.#session, this.#macKey, memory);
+    this.#signing = new SigningKeys(() => this.#session, keys, memory);
     this.#probed = probed;
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
@@ -121,6 +123,8 @@ export class Executor {
         return this.#sign(body);
       case operations.signAsService:
         return this.#signAsService(body);
+      case operations.signAsIdentity:
+        return this.#signAsIdentity(body);
       case operations.assignPurpose:
         return this.#servedBy === 'operator'
           ? ok(assignPurpose(this.#session, this.#keys, body))
@@ -143,6 +147,8 @@ export class Executor {
         const { id, type } = readCreateKey(body);
         if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was created');
         if (!mayBeMade(id)) return forbidden("a key pair must be a caller's, or have a signing purpose");
+        if (isIdentityKey(id) && (this.#servedBy !== 'operator' || rsaBitsOf(type) !== undefined))
+          return forbidden("only an operator's command makes the key of a digital identity, on an elliptic curve");
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
         this.#memory.use(createUse(id, type));
@@ -195,16 +201,33 @@ export class Executor {
 
   #sign(body: Buffer): Answer {
     const { id, algorithm, digests, proofs } = readSign(body);
+    if (isIdentityKey(id)) return forbidden(`the key ${id} of a digital identity signs no digests, only data zones`);
     if (proofs === undefined) {
       if (keyOwner(id) === 'caller') return forbidden("a caller's key signs only with a proof");
       if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests, only messages that fit its purpose`);
-      return ok(writeList(this.#values(id, algorithm, digests)));
+      return ok(writeList(this.#signing.values(id, algorithm, digests)));
     }
     // Anyone can have MACs made for a service key, so a proof for it would prove nothing.
     if (keyOwner(id) !== 'caller') return forbidden('a service key has no secret');
+    return this.#signWithProof(id, algorithm, digests, proofs);
+  }
+
+  #signAsIdentity(body: Buffer): Answer {
+    const { id, algorithm, messages, proofs } = readIdentitySign(body);
+    if (!isIdentityKey(id)) return forbidden(`the key ${id} is not that of a digital identity`);
+    if (algorithm.scheme !== 'ECDSA' || algorithm.hash === 'sha1') return forbidden('data zones are signed with ECDSA and a hash of SHA-2');
+    for (const message of messages) {
+      const fault = identityFault(message, this.#servedBy);
+      if (fault !== undefined) return forbidden(fault);
+    }
+    const digests = messages.map((message) => hash(algorithm.hash, message, 'buffer'));
+    return this.#signWithProof(id, algorithm, digests, proofs);
+  }
+
+  #signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Buffer[], proofs: Proofs): Answer {
     const by = this.#secrets.verify(id, proofs);
     if (by === undefined) return wrongSecret;
-    const values = proofs.anyOf[by]?.signs === true ? this.#values(id, algorithm, digests) : [];
+    const values = proofs.anyOf[by]?.signs === true ? this.#signing.values(id, algorithm, digests) : [];
     return ok(writeList(values, [by]));
   }
 
@@ -212,43 +235,13 @@ export class Executor {
     const { id, algorithm, message } = readServiceSign(body);
     const fault = purposeFault(id, algorithm, message, this.#servedBy);
     if (fault !== undefined) return forbidden(fault);
-    const [value = nothing] = this.#values(id, algorithm, [hash(algorithm.hash, message, 'buffer')]);
+    const [value = nothing] = this.#signing.values(id, algorithm, [hash(algorithm.hash, message, 'buffer')]);
     return ok(value);
-  }
-
-  #values(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Buffer[]): Buffer[] {
-    return digests.map((digest) => {
-      const { mechanism, input } = signing(algorithm, digest);
-      return this.#withKey(id, (handle) => {
-        this.#session.module.C_SignInit(this.#session.handle, mechanism, handle);
-        const value = Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
-        this.#memory.use(signUse(id, algorithm, digest));
-        return value;
-      });
-    });
-  }
-
-  /** Uses the cached handle; a stale one is looked up once more. */
-  #withKey<T>(id: KeyId, use: (handle: Handle) => T): T {
-    const kept = this.#keys.get(id) ?? this.#search(id);
-    try {
-      return use(kept);
-    } catch (error) {
-      if (!handleIsStale(pkcs11Code(error))) throw error;
-      return use(this.#search(id));
-    }
-  }
-
-  #search(id: KeyId): Handle {
-    const [handle] = findById(this.#session, id, pkcs11js.CKO_PRIVATE_KEY);
-    if (handle === undefined) throw new NoSuchKey(id);
-    this.#keys.found(id, handle);
-    return handle;
   }
 
   #claim(id: KeyId, claim: string): ClaimOutcome {
     try {
-      return this.#withKey(id, (handle) => claimKey(this.#session, handle, claim));
+      return this.#signing.withKey(id, (handle) => claimKey(this.#session, handle, claim));
     } catch (error) {
       if (error instanceof NoSuchKey) return 'gone';
       throw error;

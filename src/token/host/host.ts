@@ -94,7 +94,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   if (shared === undefined) throw new Error('the host has no threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, { protocol: 7, threads: sockets, probe }, retirement, { peers, strangers });
+  await greet(config.socketPath, { protocol: 8, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {

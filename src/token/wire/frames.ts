@@ -27,6 +27,8 @@ export const operations = {
   signAsService: 16,
   // Only for an operator's command.
   assignPurpose: 17,
+  // Data zones for the key of a digital identity, with the proof of its password.
+  signAsIdentity: 18,
   // Service keys that sign whole messages (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,

@@ -78,6 +78,51 @@ export function readServiceSign(body: Buffer): ServiceSignRequest {
   return { id: keyIdOf(body.subarray(0, keyIdLength)), algorithm: readAlgorithm(body), message: body.subarray(headBytes) };
 }
 
+/** Maximum length of a data zone: several times what the largest symbol of 2D-Doc holds. */
+export const maxZoneBytes = 8192;
+
+/**
+ * Request to sign messages with the key of a digital identity: key and algorithm as above, number
+ * of messages (u16), each with its length (u16), then the proofs.
+ */
+export interface IdentitySignRequest {
+  readonly id: KeyId;
+  readonly algorithm: SignatureAlgorithm;
+  readonly messages: readonly Buffer[];
+  readonly proofs: Proofs;
+}
+
+/** @throws {RangeError} if a message is too long, or a salt or a secret has a wrong length */
+export function writeIdentitySign(id: KeyId, algorithm: SignatureAlgorithm, messages: readonly Uint8Array[], proofs: Proofs): Buffer {
+  const head = Buffer.alloc(headBytes + 2);
+  writeHead(head, id, algorithm);
+  head.writeUInt16BE(messages.length, headBytes);
+  const listed = messages.map((message) => {
+    if (message.length > maxZoneBytes) throw new RangeError(`a message of ${message.length} bytes`);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(message.length);
+    return Buffer.concat([length, message]);
+  });
+  return Buffer.concat([head, ...listed, writeProofs(proofs)]);
+}
+
+/** @throws {WireError | RangeError} where the bytes are no such request. */
+export function readIdentitySign(body: Buffer): IdentitySignRequest {
+  if (body.length < headBytes + 2) throw new WireError('the frame ends early');
+  const id = keyIdOf(body.subarray(0, keyIdLength));
+  const algorithm = readAlgorithm(body);
+  const messages: Buffer[] = [];
+  let offset = headBytes + 2;
+  for (let count = body.readUInt16BE(headBytes); count > 0; count -= 1) {
+    if (offset + 2 > body.length) throw new WireError('the frame ends early');
+    const end = offset + 2 + body.readUInt16BE(offset);
+    if (end > body.length) throw new WireError('the frame ends early');
+    messages.push(body.subarray(offset + 2, end));
+    offset = end;
+  }
+  return { id, algorithm, messages, proofs: readProofs(body, offset) };
+}
+
 function writeHead(body: Buffer, id: KeyId, algorithm: SignatureAlgorithm): void {
   body.set(keyIdBytes(id), 0);
   body[keyIdLength] = schemes.indexOf(algorithm.scheme);
