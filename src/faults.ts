@@ -8,6 +8,7 @@ export const faults = {
   /** Faults of a commit, of which nothing was done: */
   USE_LOST: { text: 'another request was faster with the key or its one-time password', result: 'ACTIVATION_FAILED' },
   TENANT_FULL: { text: 'the tenant has reached its limit of keys', result: 'ISSUANCE_REFUSED' },
+  IDENTITY_TAKEN: { text: 'the tenant already has a key for this identity', result: 'INTERNAL' },
   CREATION_LOST: { text: 'the creation of the key is no longer announced', result: 'INTERNAL' },
   IDENTITY_TOKEN_USED: { text: 'the token of the identity provider is already used', result: 'ISSUANCE_REFUSED' },
   CERTIFICATE_CHANGED: { text: 'the certificate was revoked, held or released meanwhile', result: 'CERTIFICATE_STATE' },

@@ -1,4 +1,5 @@
 import type { StateComparison, Lacking } from '../audit/compare-state.ts';
+import type { CountedKey } from '../state/repositories/attempts.ts';
 import { lockRule } from '../keys/key-record.ts';
 import type { ClientRow } from '../state/tables/clients.ts';
 import { step, type Step } from '../state/step.ts';
@@ -40,8 +41,8 @@ export function catchUp({ lacking }: StateComparison, clients: readonly ClientRo
     const { remedy, isLost = false, steps } = remedyOf(one, { clients, now });
     return { lacking: one, remedy, isLost, steps: isLast ? steps : [] };
   });
-  const failures = Object.entries(failuresByKey(lacking)).map(([reference, count]) =>
-    step('countFailuresAgain', { reference, failures: count, rule }),
+  const failures = [...failuresByKey(lacking).values()].map(({ key, failures: count }) =>
+    step('countFailuresAgain', { ...key, failures: count, rule }),
   );
   const always = [step('dropOtps'), step('withdrawCrls', Math.floor(now / 1000) + crlNumbersLeftOut)];
   return { remedies, steps: [...remedies.flatMap(({ steps }) => steps), ...failures, ...always] };
@@ -70,8 +71,10 @@ function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly C
       };
     case 'password': {
       const { failuresSinceSuccess } = lockRule;
-      const steps = key === undefined ? [] : [step('lockForOperator', { reference: key, failuresSinceSuccess })];
-      return { remedy: 'locked until signetctl key unlock, since the old password would be valid again', steps };
+      const counted = countedKey(one);
+      const steps = counted === undefined ? [] : [step('lockForOperator', { ...counted, failuresSinceSuccess })];
+      const command = change.identity === undefined ? 'key unlock' : 'twoddoc identity unlock';
+      return { remedy: `locked until signetctl ${command}, since the old password would be valid again`, steps };
     }
     case 'failed attempt':
       return { remedy: 'counted again', steps: [] };
@@ -101,6 +104,8 @@ function ofCommand(
         remedy: 'ended again',
         steps: key === undefined ? [] : [step('endKeyAgain', { reference: key, state: 'REMOVED', now })],
       };
+    case 'identity remove':
+      return { remedy: 'ended again', steps: key === undefined ? [] : [step('removeIdentityAgain', { reference: key, now })] };
     case 'client revoke':
       return { remedy: 'revoked again', steps: row === undefined ? [] : [step('revokeClient', row.spki_sha256)] };
     case 'client add': {
@@ -116,8 +121,8 @@ function ofCommand(
 /** Subject of a change, if only the last of several changes to the same subject counts. */
 function subjectOf({ by, key, spki, effect: { change } }: Lacking): string | undefined {
   if (change?.kind === 'revocation') return `certificate ${change.authority} ${change.serialNumber}`;
-  if (change?.kind === 'key end' || by === 'key remove') return `key ${key ?? ''}`;
-  if (change?.kind === 'password') return `password ${key ?? ''}`;
+  if (change?.kind === 'key end' || by === 'key remove' || by === 'identity remove') return `key ${key ?? ''}`;
+  if (change?.kind === 'password') return `password ${change.identity ?? key ?? ''}`;
   if (by === 'client add' || by === 'client revoke') return `client ${spki ?? ''}`;
   return undefined;
 }
@@ -126,13 +131,25 @@ function lastOfEach(lacking: readonly Lacking[]): ReadonlyMap<string | undefined
   return new Map(lacking.map((one) => [subjectOf(one), one]));
 }
 
+/** Returns the key whose attempts a change concerns. */
+function countedKey({ key, by, effect: { change } }: Lacking): CountedKey | undefined {
+  const identity = change?.kind === 'failed attempt' || change?.kind === 'password' ? change.identity : undefined;
+  if (identity !== undefined) return { table: 'identity_keys', reference: identity };
+  // A command on an identity names its row.
+  const table = by === 'identity unlock' ? 'identity_keys' : 'keys';
+  return key === undefined ? undefined : { table, reference: key };
+}
+
 /** Counts failed attempts since each key was last unlocked. */
-function failuresByKey(lacking: readonly Lacking[]): Record<string, number> {
-  const failures: Record<string, number> = {};
-  for (const { key, by, effect } of lacking) {
+function failuresByKey(lacking: readonly Lacking[]): ReadonlyMap<string, { readonly key: CountedKey; failures: number }> {
+  const counted = new Map<string, { readonly key: CountedKey; failures: number }>();
+  for (const one of lacking) {
+    const key = countedKey(one);
     if (key === undefined) continue;
-    if (by === 'key unlock') failures[key] = 0;
-    if (effect.change?.kind === 'failed attempt') failures[key] = (failures[key] ?? 0) + 1;
+    const isUnlocked = one.by === 'key unlock' || one.by === 'identity unlock';
+    if (!isUnlocked && one.effect.change?.kind !== 'failed attempt') continue;
+    const name = `${key.table ?? 'keys'} ${key.reference}`;
+    counted.set(name, { key, failures: isUnlocked ? 0 : (counted.get(name)?.failures ?? 0) + 1 });
   }
-  return failures;
+  return counted;
 }

@@ -19,8 +19,9 @@ export const StateChange = z.discriminatedUnion('kind', [
     notAfter: Milliseconds,
   }),
   z.object({ kind: z.literal('key end'), state: z.enum(['CONSUMED', 'REMOVED']) }),
-  z.object({ kind: z.literal('password') }),
-  z.object({ kind: z.literal('failed attempt') }),
+  // `identity`: the key is that of a digital identity, which has this reference in the state store.
+  z.object({ kind: z.literal('password'), identity: z.string().optional() }),
+  z.object({ kind: z.literal('failed attempt'), identity: z.string().optional() }),
   z.object({
     kind: z.literal('creation'),
     authority: z.string(),

@@ -31,7 +31,7 @@ export async function openKeys({ store, token, isTokenBusy, threads, metrics, lo
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
-    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
+    log.error('the state store asks for the destruction of keys of the configuration or of digital identities; they stay', { keys: kept });
   const unsealed = await store.run('countUnsealedKeys');
   if (unsealed > 0) {
     log.warn(

@@ -5,7 +5,7 @@ import type { OtpRow } from '../state/tables/keys.ts';
 import type { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
-import { checkUsable, type KeyRecord, type StoredSecret } from './key-record.ts';
+import { checkUsable, takesOtps, type ActivatableKey, type StoredSecret } from './key-record.ts';
 import type { KnownSecrets, SecretMark } from './known-secrets.ts';
 import { Reservations, type ReservationTimes } from './reservations.ts';
 import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
@@ -31,7 +31,7 @@ export type Complete<T extends object> = (values: readonly Uint8Array[]) => Prom
 type AttemptOutcome<T extends object> = { readonly verified: false } | { readonly verified: true; readonly answer: T | undefined };
 
 interface KeyUse<P extends OtpAction> extends Asked<P> {
-  readonly key: KeyRecord;
+  readonly key: ActivatableKey;
   readonly mark: SecretMark;
 }
 
@@ -94,10 +94,15 @@ export class Activation {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal of
    *   the verdict
    */
-  async activate<P extends OtpAction>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
-  async activate<P extends OtpAction, T extends object>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>, complete: Complete<T>): Promise<T>;
+  async activate<P extends OtpAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
   async activate<P extends OtpAction, T extends object>(
-    key: KeyRecord,
+    key: ActivatableKey,
+    asked: Asked<P>,
+    ask: Ask<P>,
+    complete: Complete<T>,
+  ): Promise<T>;
+  async activate<P extends OtpAction, T extends object>(
+    key: ActivatableKey,
     asked: Asked<P>,
     ask: Ask<P>,
     complete?: Complete<T>,
@@ -109,7 +114,7 @@ export class Activation {
 
   /** As `activate`, but returns the result for a wrong secret instead of throwing. */
   async attempt<P extends OtpAction, T extends object>(
-    key: KeyRecord,
+    key: ActivatableKey,
     asked: Asked<P>,
     ask: Ask<P>,
     complete?: Complete<T>,
@@ -139,7 +144,7 @@ export class Activation {
    * as a failure, a right one changes nothing.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
    */
-  async confirm<P extends OtpAction>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>): Promise<void> {
+  async confirm<P extends OtpAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<void> {
     checkUsable(key, asked.use, this.#store.now());
     const attempt = { ...asked, key, mark: this.#known.markOf(key.id, asked.given), ask, complete: undefined };
     const { reservation, release } = await this.#reservations.take(attempt);
@@ -161,7 +166,7 @@ export class Activation {
    * meanwhile forbids it. `own`: the key's secret that was verified.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
-  async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
+  async #holds(key: ActivatableKey, use: Use, own: StoredSecret | undefined): Promise<void> {
     await this.#cache.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
@@ -202,7 +207,7 @@ export class Activation {
         return { reserved, verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }), done };
       }
       await this.#settling.wrong(key, reservation);
-      if (given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
+      if (given.member === 'password' && takesOtps(key)) await this.#seals.noteOtpFault(key, reservation.otp);
       return undefined;
     } finally {
       release();
@@ -219,7 +224,7 @@ export class Activation {
   ): Promise<Judged<P, Verdict, T>> {
     const { key, ask, complete } = attempt;
     try {
-      const reserved = await this.#reserved(attempt, reservation.otp);
+      const reserved = await this.#reserved(attempt, takesOtps(key) ? reservation.otp : 'unasked');
       const verdict = await ask(reserved);
       if (complete !== undefined && verdict.verified && verdict.refusal === undefined && verdict.values === undefined) {
         throw new Error('the verdict has no signature values to complete');

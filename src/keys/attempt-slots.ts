@@ -1,6 +1,6 @@
 import type { KeyId } from '../token/key-id.ts';
 import { TokenUnavailable } from '../token/token.ts';
-import { checkNotLocked, type KeyRecord, remainingAttempts } from './key-record.ts';
+import { checkNotLocked, type ActivatableKey, remainingAttempts } from './key-record.ts';
 
 /**
  * Thrown if other requests that use the key have not ended in time. Nothing is wrong with the
@@ -36,7 +36,7 @@ export class AttemptSlots {
   }
 
   /** Checks whether attempts on the key are in flight or wait. */
-  isBusy(key: KeyRecord): boolean {
+  isBusy(key: ActivatableKey): boolean {
     return this.#inFlight.has(key.id);
   }
 
@@ -45,7 +45,7 @@ export class AttemptSlots {
    * @throws {Refusal} KEY_LOCKED
    * @throws {KeyInUse} if the attempts before it have not ended by the deadline
    */
-  async take(key: KeyRecord, atOnce: number, deadlineMs: number): Promise<() => void> {
+  async take(key: ActivatableKey, atOnce: number, deadlineMs: number): Promise<() => void> {
     for (;;) {
       checkNotLocked(key, this.#now());
       const state = this.#inFlight.get(key.id) ?? { attempts: 0, waiting: new Set() };
@@ -71,7 +71,7 @@ export class AttemptSlots {
     for (const wake of all) wake();
   }
 
-  #dropIfIdle(key: KeyRecord, state: InFlight): void {
+  #dropIfIdle(key: ActivatableKey, state: InFlight): void {
     if (state.attempts === 0 && state.waiting.size === 0) this.#inFlight.delete(key.id);
   }
 }

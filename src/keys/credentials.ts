@@ -1,5 +1,5 @@
 import { Refusal } from '../result-codes.ts';
-import type { KeyRecord } from './key-record.ts';
+import type { ActivatableKey } from './key-record.ts';
 
 /**
  * Actions that a secret authorises; a one-time password authorises exactly one of them (contract
@@ -30,7 +30,7 @@ export interface GivenSecret {
  * authToken of a single-use key is its secret. Its removal or revocation may also be authorised by
  * a one-time password, which is a `password`.
  */
-export function givenSecret(key: KeyRecord, action: OtpAction, credentials: Credentials): GivenSecret | undefined {
+export function givenSecret(key: ActivatableKey, action: OtpAction, credentials: Credentials): GivenSecret | undefined {
   const { password, authToken, transactionId } = credentials;
   if (key.protocol === 'SINGLE_USE' && authToken !== undefined) {
     return { member: 'authToken', bytes: Buffer.from(authToken), transactionId };
@@ -44,7 +44,7 @@ export function givenSecret(key: KeyRecord, action: OtpAction, credentials: Cred
  * the members.
  * @throws {Refusal} FIELD_MISSING
  */
-export function requiredSecret(key: KeyRecord, action: OtpAction, credentials: Credentials, at = '/keyReference'): GivenSecret {
+export function requiredSecret(key: ActivatableKey, action: OtpAction, credentials: Credentials, at = '/keyReference'): GivenSecret {
   const given = givenSecret(key, action, credentials);
   if (given !== undefined) return given;
   if (key.protocol === 'SINGLE_USE') {

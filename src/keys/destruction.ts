@@ -22,8 +22,8 @@ export interface RecoveryOptions {
 export interface Recovered {
   readonly finished: number;
   /**
-   * Keys that are in the journal for destruction although the configuration names them. The service
-   * itself never writes such entries.
+   * Keys that are in the journal for destruction although the configuration names them, or a digital
+   * identity has them. The service itself never writes such entries.
    */
   readonly kept: readonly string[];
 }
@@ -92,10 +92,12 @@ export class Destruction {
   async recover(): Promise<Recovered> {
     const begunBefore = this.#store.isShared ? this.#store.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
     const ids = await this.#store.run('takeOverSteps', { begunBefore });
-    const kept = ids.filter((id) => this.#configured.has(id));
+    const identities = await this.#store.run('listIdentityKeys');
+    const isInUse = new Set([...this.#configured, ...identities.map(({ key_id: keyId }) => keyId)]);
+    const kept = ids.filter((id) => isInUse.has(id));
     const deadlineMs = performance.now() + startMs;
     let finished = 0;
-    for (const id of ids.filter((each) => !this.#configured.has(each)).map(parseKeyId)) {
+    for (const id of ids.filter((each) => !isInUse.has(each)).map(parseKeyId)) {
       if (this.#left.has(id)) continue;
       try {
         if (performance.now() > deadlineMs) throw new Error('the token takes too long to destroy keys');

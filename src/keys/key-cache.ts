@@ -5,8 +5,9 @@ import type { Change } from '../state/database.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { AttemptSlots } from './attempt-slots.ts';
-import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { changeableFields, checkUntampered, recordOf, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import type { KnownSecrets } from './known-secrets.ts';
+import { applyRow, Rereading } from './rereading.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
 /** About 10,000 records of typical size. */
@@ -42,7 +43,7 @@ export class KeyCache {
    * callers cannot fill the memory.
    */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
-  readonly #reading = new Map<KeyReferenceId, Promise<void>>();
+  readonly #rereading: Rereading<ActivatableKey>;
   /** Issuing chains, by their identifiers in the store. */
   readonly #chains = new Map<string, IssuingChain>();
   readonly #maxBytes: number;
@@ -55,6 +56,7 @@ export class KeyCache {
     this.#store = store;
     this.#slots = slots;
     this.#known = known;
+    this.#rereading = new Rereading(async (record) => this.#read(record));
     store.onChange((change) => {
       this.#take(change);
     });
@@ -71,7 +73,7 @@ export class KeyCache {
     if (record.tenant !== tenant) checkIsNamed(tenant, await this.#store.run('findKey', reference));
     // The store now names this tenant, or the row may have been repaired: read it again.
     if (record.tenant !== tenant || record.fault !== undefined) record.isStale = true;
-    await this.#bringUpToDate(record);
+    await this.#rereading.bringUpToDate(record);
     checkUntampered(record);
     if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     this.#keep(record);
@@ -84,17 +86,17 @@ export class KeyCache {
   }
 
   /** Reads the row again, even if no change was reported. */
-  async reread(record: KeyRecord): Promise<void> {
+  async reread(record: ActivatableKey): Promise<void> {
     record.isStale = true;
-    await this.#bringUpToDate(record);
+    await this.#rereading.bringUpToDate(record);
   }
 
   /** Applies every change that was committed before the call. */
-  async bringUpToDate(record: KeyRecord): Promise<void> {
+  async bringUpToDate(record: ActivatableKey): Promise<void> {
     await this.#store.refresh();
     // A record that was evicted while in use missed later changes.
     if (this.#records.get(record.reference) !== record) record.isStale = true;
-    await this.#bringUpToDate(record);
+    await this.#rereading.bringUpToDate(record);
   }
 
   async #load(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
@@ -127,52 +129,18 @@ export class KeyCache {
     return chain;
   }
 
-  /**
-   * Refreshes a stale record. A change reported while the row is read makes the record stale again;
-   * callers that came with that change read it once more.
-   */
-  async #bringUpToDate(record: KeyRecord): Promise<void> {
-    if (record.isStale) {
-      record.isStale = false;
-      const { reference } = record;
-      const reading = this.#read(record, this.#reading.get(reference)).finally(() => {
-        if (this.#reading.get(reference) === reading) this.#reading.delete(reference);
-      });
-      this.#reading.set(reference, reading);
-    }
-    await this.#reading.get(record.reference);
-  }
-
-  /**
-   * Reads the row after the previous read has ended, so that an older row never overwrites a newer
-   * one.
-   */
-  async #read(record: KeyRecord, previous: Promise<void> | undefined): Promise<void> {
-    try {
-      await previous?.catch(() => undefined);
-      const row = await this.#store.run('findKey', record.reference);
-      const before = record.secret?.mac;
-      record.fault = row === undefined ? undefined : await this.#faultSince(record, row);
-      if (record.fault === undefined) {
-        Object.assign(
-          record,
-          row === undefined ? { state: 'REMOVED', secret: undefined } : { ...changeableFields(row), seal: keySeal(row) },
-        );
-      }
-      const { state, secret } = record;
-      const isSame = before !== undefined && secret !== undefined && Buffer.compare(secret.mac, before) === 0;
-      if (!isSame || state !== 'ACTIVE' || record.fault !== undefined) this.#known.forget(record.id);
-    } catch (error) {
-      record.isStale = true;
-      throw error;
-    }
+  async #read(record: ActivatableKey): Promise<void> {
+    const row = await this.#store.run('findKey', record.reference);
+    const fault = row === undefined ? undefined : await this.#faultSince(record, row);
+    const fields = row === undefined || fault !== undefined ? undefined : { ...changeableFields(row), seal: keySeal(row) };
+    applyRow(record, { row: fields, fault }, this.#known);
   }
 
   /**
    * Returns the fault of a row that was read again, if any. The token is asked only if sealed data
    * has changed.
    */
-  async #faultSince(record: KeyRecord, row: KeyWithCertificate): Promise<string | undefined> {
+  async #faultSince(record: ActivatableKey, row: KeyWithCertificate): Promise<string | undefined> {
     const seal = keySeal(row);
     if (isSameSeal(record.seal, seal)) return undefined;
     const fault = await this.#judge.keyFault(row);

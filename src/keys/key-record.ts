@@ -4,8 +4,9 @@ import { readCertificate, type Certificate } from '../x509/certificate.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { keyTypes, type KeyType } from '../config/key-types.ts';
 import { Refusal } from '../result-codes.ts';
-import type { Counters } from '../state/repositories/attempts.ts';
+import type { Counters, KeyTable } from '../state/repositories/attempts.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
+import type { KeyRow } from '../state/tables/keys.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
@@ -56,24 +57,20 @@ export interface Subscriber {
   readonly phoneNumber?: string | undefined;
 }
 
-/** A caller's key in memory. The counters follow every attempt. */
-export interface KeyRecord {
+/** What activation uses of a key with a secret. The counters follow every attempt. */
+export interface ActivatableKey {
+  /** The table of the state store that has its row: callers' keys, or those of digital identities. */
+  readonly table: KeyTable;
+  /** Names its row. */
   readonly reference: KeyReferenceId;
   readonly tenant: TenantId;
   readonly id: KeyId;
   readonly type: KeyType;
-  readonly certificate: Certificate;
-  readonly publicKey: KeyObject;
-  /** The configured name of the authority that issued the certificate. */
-  readonly authority: string;
-  /** The issuing chain; undefined if an earlier version issued the certificate. */
-  readonly issuers: IssuingChain | undefined;
   readonly protocol: ActivationProtocol;
-  /** Digests of the documents that the key may sign. */
-  readonly binding: DigestBinding;
   /** MAC of the transaction that the key is bound to. */
   readonly transaction: StoredSecret | undefined;
-  readonly subscriber: Subscriber;
+  /** End of its certificate, in milliseconds since epoch. */
+  readonly expiresAt: number;
   /** Undefined for protocol OTP, which has no secret of its own. */
   secret: StoredSecret | undefined;
   /**
@@ -93,10 +90,23 @@ export interface KeyRecord {
    * since epoch.
    */
   heldBackUntil: number | undefined;
-  /** Approximate size in memory, in bytes. */
-  readonly weight: number;
   /** True if another instance has changed the row since it was read. */
   isStale: boolean;
+}
+
+/** A caller's key in memory. */
+export interface KeyRecord extends ActivatableKey {
+  readonly certificate: Certificate;
+  readonly publicKey: KeyObject;
+  /** The configured name of the authority that issued the certificate. */
+  readonly authority: string;
+  /** The issuing chain; undefined if an earlier version issued the certificate. */
+  readonly issuers: IssuingChain | undefined;
+  /** Digests of the documents that the key may sign. */
+  readonly binding: DigestBinding;
+  readonly subscriber: Subscriber;
+  /** Approximate size in memory, in bytes. */
+  readonly weight: number;
 }
 
 /**
@@ -115,11 +125,13 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
   if (type === undefined) throw new Error(`key ${row.reference} has the unknown type ${row.key_type}`);
   if (protocol === undefined) throw new Error(`key ${row.reference} has the unknown protocol ${row.protocol}`);
   return {
+    table: 'keys',
     reference: parseKeyReferenceId(row.reference),
     tenant,
     id: parseKeyId(row.key_id),
     type,
     certificate,
+    expiresAt: certificate.notAfter.getTime(),
     publicKey: readPublicKey(certificate.subjectPublicKeyInfo),
     authority: row.authority,
     issuers,
@@ -139,15 +151,17 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
   };
 }
 
+type ChangeableColumns = Counters & Pick<KeyRow, 'reference' | 'state' | 'secret_salt' | 'secret_mac' | 'secret_stretched'>;
+
 /** Returns the fields of a record that change during its life. */
-export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'state'> & CounterFields {
+export function changeableFields(row: ChangeableColumns): Pick<ActivatableKey, 'secret' | 'state'> & CounterFields {
   const state = storedStates.find((name) => name === row.state);
   if (state === undefined) throw new Error(`key ${row.reference} has the unknown state ${row.state}`);
   const secret = row.secret_mac.length === 0 ? undefined : storedSecret(row.secret_salt, row.secret_mac, row.secret_stretched);
   return { secret, state, ...counterFields(row) };
 }
 
-type CounterFields = Pick<KeyRecord, 'failuresInRow' | 'failuresSinceSuccess' | 'lockedUntil'>;
+type CounterFields = Pick<ActivatableKey, 'failuresInRow' | 'failuresSinceSuccess' | 'lockedUntil'>;
 
 function counterFields(counters: Counters): CounterFields {
   return {
@@ -158,12 +172,17 @@ function counterFields(counters: Counters): CounterFields {
 }
 
 /** Copies the counters from the store. */
-export function setCounters(key: KeyRecord, counters: Counters): void {
+export function setCounters(key: ActivatableKey, counters: Counters): void {
   Object.assign(key, counterFields(counters));
 }
 
+/** Whether one-time passwords may activate the key; that of an identity has its password only. */
+export function takesOtps({ table }: ActivatableKey): boolean {
+  return table === 'keys';
+}
+
 /** Checks whether the key is locked until an operator unlocks it. */
-export function isLockedForGood(key: KeyRecord): boolean {
+export function isLockedForGood(key: ActivatableKey): boolean {
   return key.failuresSinceSuccess >= lockRule.failuresSinceSuccess;
 }
 
@@ -171,22 +190,22 @@ export function isLockedForGood(key: KeyRecord): boolean {
  * Returns the state that callers see. A final state takes precedence over the expiry of the
  * certificate, and that over states that may be lifted.
  */
-export function stateOf(key: KeyRecord, now: number): KeyState {
+export function stateOf(key: ActivatableKey, now: number): KeyState {
   const state = stateButLock(key, now);
   return state === 'ACTIVE' && isLocked(key, now) ? 'LOCKED' : state;
 }
 
-function stateButLock({ state, certificate }: KeyRecord, now: number): Exclude<KeyState, 'LOCKED'> {
+function stateButLock({ state, expiresAt }: ActivatableKey, now: number): Exclude<KeyState, 'LOCKED'> {
   const mayChange = state === 'ACTIVE' || state === 'ON_HOLD';
-  return mayChange && certificate.notAfter.getTime() <= now ? 'EXPIRED' : state;
+  return mayChange && expiresAt <= now ? 'EXPIRED' : state;
 }
 
-export function isLocked(key: KeyRecord, now: number): boolean {
+export function isLocked(key: ActivatableKey, now: number): boolean {
   return isLockedForGood(key) || (key.lockedUntil !== undefined && key.lockedUntil > now);
 }
 
 /** Returns the number of failures left before the key locks. */
-export function remainingAttempts(key: KeyRecord, now: number): number {
+export function remainingAttempts(key: ActivatableKey, now: number): number {
   if (isLocked(key, now)) return 0;
   const inRow = key.lockedUntil === undefined ? key.failuresInRow : 0;
   return Math.min(lockRule.failuresInRow - inRow, lockRule.failuresSinceSuccess - key.failuresSinceSuccess);
@@ -206,7 +225,7 @@ export interface Standing {
  * @param now time of the state store, which locks use; milliseconds since epoch
  * @param hostNow time of the token host, which is this machine's; milliseconds since epoch
  */
-export function standingOf(key: KeyRecord, now: number, hostNow = Date.now()): Standing {
+export function standingOf(key: ActivatableKey, now: number, hostNow = Date.now()): Standing {
   const state = stateOf(key, now);
   const lockEnd = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
   const holdEnd = key.heldBackUntil !== undefined && key.heldBackUntil > hostNow ? key.heldBackUntil : undefined;
@@ -221,7 +240,7 @@ export function standingOf(key: KeyRecord, now: number, hostNow = Date.now()): S
  * Checks that the row of the key is as the service wrote it.
  * @throws {Refusal} ACTIVATION_FAILED
  */
-export function checkUntampered({ fault }: KeyRecord): void {
+export function checkUntampered({ fault }: ActivatableKey): void {
   if (fault !== undefined) throw tampered(fault);
 }
 
@@ -230,14 +249,14 @@ export function checkUntampered({ fault }: KeyRecord): void {
  * @throws {Refusal} as `checkUntampered`; KEY_STATE if the state of the key does not allow this
  *   use, then KEY_LOCKED
  */
-export function checkUsable(key: KeyRecord, use: Use, now: number): void {
+export function checkUsable(key: ActivatableKey, use: Use, now: number): void {
   checkUntampered(key);
   checkState(stateButLock(key, now), use);
   checkNotLocked(key, now);
 }
 
 /** Checks that the key is not locked. @throws {Refusal} KEY_LOCKED; the message says until when */
-export function checkNotLocked(key: KeyRecord, now: number): void {
+export function checkNotLocked(key: ActivatableKey, now: number): void {
   if (isLockedForGood(key)) throw new Refusal('KEY_LOCKED', { message: 'the key is locked until the operator unlocks it' });
   if (key.lockedUntil !== undefined && key.lockedUntil > now) {
     throw new Refusal('KEY_LOCKED', { message: `the key is locked until ${new Date(key.lockedUntil).toISOString()}` });

@@ -3,6 +3,7 @@ import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import { outcomeSteps } from '../state/settlement.ts';
+import type { IdentityKeyRow } from '../state/tables/identity-keys.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { deciding, step, type Step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
@@ -13,10 +14,11 @@ import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, type BoundDigest } from './digest-binding.ts';
+import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-keys.ts';
 import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
-import { checkUsable, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { checkUsable, setCounters, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { type Deliver, makeOtp, otpUses } from './otp.ts';
@@ -27,6 +29,7 @@ import type { CommittedPurpose } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
+import { ZoneSigning, type ZonesToBeSigned } from './zone-signing.ts';
 
 export interface KeyringOptions extends Partial<RecoveryOptions> {
   /**
@@ -48,6 +51,9 @@ export class Keyring {
   readonly #token: Token;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
+  readonly #identities: IdentityKeys;
+  readonly #identityActivation: Activation;
+  readonly #zoneSigning: ZoneSigning;
   readonly #known = new KnownSecrets();
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
@@ -68,8 +74,12 @@ export class Keyring {
     this.#creation = new KeyCreation({ store, token, journal, destruction, pool: this.#pool });
     const slots = new AttemptSlots(() => store.now());
     const known = this.#known;
+    const times = { attemptMaxMs, waitMs: attemptWaitMs };
     this.#cache = new KeyCache(store, { seals, slots, known });
-    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, { attemptMaxMs, waitMs: attemptWaitMs });
+    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, times);
+    this.#identities = new IdentityKeys(store, { seals, known });
+    this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known }, times);
+    this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
   }
 
@@ -80,6 +90,14 @@ export class Keyring {
    */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     return this.#cache.find(tenant, reference);
+  }
+
+  /**
+   * Finds the key of a digital identity; undefined if the state store has none.
+   * @throws {Refusal} ACTIVATION_FAILED if its row is not as the service wrote it
+   */
+  async findIdentity(name: IdentityName): Promise<IdentityKey | undefined> {
+    return this.#identities.find(name);
   }
 
   /**
@@ -107,13 +125,22 @@ export class Keyring {
   }
 
   /**
+   * Verifies the password of a digital identity's key and signs data zones with it, then has
+   * `complete` make the result from the signature values: r‖s, at the width of the curve.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   */
+  async signZones<T extends object>(key: IdentityKey, given: GivenSecret, what: ZonesToBeSigned, complete: Complete<T>): Promise<T> {
+    return this.#zoneSigning.sign(key, given, what, complete);
+  }
+
+  /**
    * Checks whether the secret is the key's, or an open one-time password for signing. The attempt
    * counts like any other, and the secret is not used up. Undefined if the secret is not evaluated
    * because the key is locked or has reached a final state.
    */
-  async verifySecret(key: KeyRecord, given: GivenSecret): Promise<boolean | undefined> {
+  async verifySecret(key: ActivatableKey, given: GivenSecret): Promise<boolean | undefined> {
     try {
-      const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
+      const { verified } = await this.#activationOf(key).attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
         const outcome = await verifyReserved(this.#token, reserved);
         return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
@@ -163,8 +190,8 @@ export class Keyring {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELDS_INCONSISTENT if the new
    *   password is the current one
    */
-  async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
-    await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
+  async changePassword(key: ActivatableKey, given: GivenSecret, password: string): Promise<void> {
+    await this.#activationOf(key).activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
       const outcome = await verifyReserved(this.#token, reserved);
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
@@ -219,7 +246,7 @@ export class Keyring {
    * Checks that the key may be used, before anything else.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED
    */
-  checkUsable(key: KeyRecord, use: Use): void {
+  checkUsable(key: ActivatableKey, use: Use): void {
     checkUsable(key, use, this.#store.now());
   }
 
@@ -228,10 +255,35 @@ export class Keyring {
    * @throws {Refusal} KEY_UNKNOWN
    */
   async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
-    const [counters] = await this.#store.commit([deciding(step('unlockKey', reference)), ...record]);
+    const [counters] = await this.#store.commit([deciding(step('unlockKey', { reference })), ...record]);
     if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
     const key = this.#cache.cached(reference);
     if (key !== undefined) setCounters(key, counters);
+  }
+
+  /**
+   * Unlocks the key of a digital identity for an operator, as `unlock`. `reference`: that of its
+   * row.
+   * @throws {Refusal} KEY_UNKNOWN
+   */
+  async unlockIdentity(reference: string, record: readonly Step[]): Promise<void> {
+    const unlocking = step('unlockKey', { table: 'identity_keys', reference });
+    const [counters] = await this.#store.commit([deciding(unlocking), ...record]);
+    if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
+    await this.#identities.changed(reference);
+  }
+
+  /**
+   * Removes the key of a digital identity for an operator, without its password. Returns false if
+   * it is no longer in use.
+   */
+  async removeIdentity({ reference, key_id: id }: Pick<IdentityKeyRow, 'reference' | 'key_id'>, record: readonly Step[]): Promise<boolean> {
+    const removing = step('removeIdentityKey', { reference, now: this.#store.now() });
+    const [isRemoved] = await this.#store.commit([deciding(removing), ...record]);
+    if (!isRemoved) return false;
+    await this.#identities.changed(reference);
+    await this.destruction.finish(parseKeyId(id));
+    return true;
   }
 
   /** Removes a key for an operator, without its secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
@@ -263,6 +315,10 @@ export class Keyring {
   async recover(): Promise<Recovered> {
     if (!this.#store.isShared) await this.#store.run('endReservations');
     return this.destruction.recover();
+  }
+
+  #activationOf({ table }: ActivatableKey): Activation {
+    return table === 'keys' ? this.#activation : this.#identityActivation;
   }
 
   async #authorise(

@@ -3,7 +3,7 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { Token } from '../token/token.ts';
 import { passwordBytes } from './credentials.ts';
-import type { KeyRecord, StoredSecret } from './key-record.ts';
+import type { ActivatableKey, StoredSecret } from './key-record.ts';
 import { refusing } from './reserved.ts';
 import { sealKey } from './seals.ts';
 import { storedStatesFor } from './states.ts';
@@ -18,7 +18,7 @@ type Macs = Pick<Token, 'makeMac' | 'verifyProof'>;
  */
 export async function passwordChange(
   token: Macs,
-  key: KeyRecord,
+  key: ActivatableKey,
   own: StoredSecret,
   password: string,
 ): Promise<{ readonly change: KeyChange } | { readonly refusal: Refusal }> {

@@ -3,13 +3,13 @@ import type { StateStore } from '../state/state-store.ts';
 import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
-import { checkUsable, lockRule, type KeyRecord } from './key-record.ts';
+import { checkUsable, lockRule, takesOtps, type ActivatableKey } from './key-record.ts';
 import type { Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 
 /** An attempt that is to be reserved. */
 interface Wanted {
-  readonly key: KeyRecord;
+  readonly key: ActivatableKey;
   readonly use: Use;
   readonly action: OtpAction;
   readonly given: GivenSecret;
@@ -70,12 +70,13 @@ export class Reservations {
       const endsMs = performance.now() + attemptMaxMs;
       checkUsable(key, use, now);
       const reservation = await this.#store.run('reserveUse', {
+        table: key.table,
         reference: key.reference,
         rule: { ...lockRule, now },
         until: now + attemptMaxMs,
         states: storedStatesFor(use),
         atOnce,
-        otpAction: given.member === 'password' ? action : undefined,
+        otpAction: given.member === 'password' && takesOtps(key) ? action : undefined,
       });
       if (reservation !== undefined) return { ...reservation, endsMs };
       await this.#cache.reread(key);

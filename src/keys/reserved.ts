@@ -5,7 +5,7 @@ import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { KeyGone, KeyHeldBack, type Proof, type ProofOutcome, type SecretKind, type SignOutcome, type Token } from '../token/token.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
-import type { KeyRecord, StoredSecret } from './key-record.ts';
+import type { ActivatableKey, StoredSecret } from './key-record.ts';
 import { otpScope } from './seals.ts';
 
 declare const purposeOf: unique symbol;
@@ -22,7 +22,7 @@ export interface PossibleSecret extends Proof {
  */
 export interface Reserved<P extends OtpAction> {
   readonly [purposeOf]: P;
-  readonly key: KeyRecord;
+  readonly key: ActivatableKey;
   /**
    * The key's own secret that the candidates were made from; the record may have another one when
    * the token answers.
@@ -39,7 +39,7 @@ export const otpKinds = {
 } as const satisfies Record<OtpAction, SecretKind>;
 
 export interface Attempting {
-  readonly key: KeyRecord;
+  readonly key: ActivatableKey;
   /** The key's own secret as it was when the attempt began. */
   readonly own: StoredSecret | undefined;
   readonly given: GivenSecret;
@@ -104,13 +104,13 @@ function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {
  * Undefined if the key is bound to no transaction and none is given; whatever else does not fit
  * fails on the token.
  */
-function transactionProof(key: KeyRecord, given: string | undefined): Proof | undefined {
+function transactionProof(key: ActivatableKey, given: string | undefined): Proof | undefined {
   if (key.transaction === undefined && given === undefined) return undefined;
   return transactionOf(key, given);
 }
 
 /** Makes the proof of a required transaction. A missing one is never right. */
-function transactionOf({ transaction, seal }: KeyRecord, given: string | undefined): Proof {
+function transactionOf({ transaction, seal }: ActivatableKey, given: string | undefined): Proof {
   return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''), seal.scope);
 }
 
@@ -124,7 +124,7 @@ function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8
  * secret, or at one-time passwords if it has none of its own. Otherwise, a caller who receives
  * one-time passwords could reset the count between guesses at the password.
  */
-export function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
+export function isGuarded({ kind }: PossibleSecret, { protocol }: ActivatableKey): boolean {
   return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
 }
 
@@ -151,6 +151,19 @@ export async function signReserved(
   return refusing(key, token.signWithProof(key.id, algorithm, digests, { anyOf, also }));
 }
 
+/**
+ * Verifies the password of a digital identity's key and signs data zones, in one step.
+ * @throws {Refusal} as `signReserved`
+ */
+export async function signZonesReserved(
+  token: Pick<Token, 'signAsIdentity'>,
+  { key, candidates, also }: Reserved<'SIGN'>,
+  { algorithm, zones }: { readonly algorithm: SignatureAlgorithm; readonly zones: readonly Uint8Array[] },
+): Promise<SignOutcome> {
+  const anyOf = candidates.map((candidate) => ({ ...candidate, signs: true }));
+  return refusing(key, token.signAsIdentity(key.id, algorithm, zones, { anyOf, also }));
+}
+
 /** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
 export async function verifyReserved(
   token: Pick<Token, 'verifyProof'>,
@@ -166,7 +179,7 @@ export async function verifyReserved(
  * itself; while it compares no more of them, the key is locked, and its record notes until when.
  * @throws {Refusal} KEY_STATE, KEY_LOCKED
  */
-export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
+export async function refusing<T>(key: Pick<ActivatableKey, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
   try {
     const answer = await work;
     key.heldBackUntil = undefined;

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { noteTampering } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
+import type { IdentityKeyRow } from '../state/tables/identity-keys.ts';
 import type { KeyRow, OtpRow, Sealed } from '../state/tables/keys.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -32,6 +33,12 @@ export type KeyFacts = Pick<
   | ('der' | 'certificate_tenant' | 'authority' | 'issuing_chain')
 >;
 
+/** The fields of the key of a digital identity that never change. */
+export type IdentityFacts = Pick<
+  IdentityKeyRow,
+  'reference' | 'tenant' | 'ca' | 'certificate_id' | 'key_id' | 'key_type' | 'public_key' | 'created_at'
+>;
+
 type KeySecrets = Pick<KeyRow, 'secret_salt' | 'secret_mac' | 'secret_stretched' | 'transaction_salt' | 'transaction_mac'>;
 
 /**
@@ -45,6 +52,14 @@ export function keyScope(key: KeyFacts, isTied: boolean): Uint8Array {
   ]);
 }
 
+/** Returns the scope of the key of a digital identity, 32 bytes. */
+export function identityScope(key: IdentityFacts): Uint8Array {
+  return hashOf('identity', [
+    ...[key.reference, key.tenant, key.ca, key.certificate_id, key.key_id, key.key_type, String(key.created_at)],
+    key.public_key,
+  ]);
+}
+
 /** Returns the scope of a one-time password, 32 bytes. */
 export function otpScope(scopeOfKey: Uint8Array, otp: Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at'>): Uint8Array {
   return hashOf('one-time password', [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)]);
@@ -52,6 +67,10 @@ export function otpScope(scopeOfKey: Uint8Array, otp: Pick<OtpRow, 'otp_id' | 'a
 
 export function keySeal(row: KeyWithCertificate): Seal {
   return { scope: keyScope(row, row.transaction_mac !== null), secrets: keySecrets(row), salt: row.seal_salt, mac: row.seal_mac };
+}
+
+export function identitySeal(row: IdentityKeyRow): Seal {
+  return { scope: identityScope(row), secrets: keySecrets({ ...row, ...noTransaction }), salt: row.seal_salt, mac: row.seal_mac };
 }
 
 export function isSameSeal(one: Seal, other: Seal): boolean {
@@ -93,6 +112,13 @@ export class Seals {
           ? undefined
           : 'the row of the key, or of its certificate, is not as the service wrote it';
     return fault === undefined ? undefined : this.#told(fault, { key: reference, tenant });
+  }
+
+  /** As `keyFault`, of the row of an identity's key. */
+  async identityFault(row: IdentityKeyRow): Promise<string | undefined> {
+    if (await this.#holds(row.key_id, identitySeal(row))) return undefined;
+    const { reference, tenant } = row;
+    return this.#told('the row of the key of a digital identity is not as the service wrote it', { key: reference, tenant });
   }
 
   /**
@@ -151,6 +177,8 @@ export function tampered(fault: string): Refusal {
 const saltBytes = 16;
 const macBytes = 32;
 const none = new Uint8Array();
+/** The key of an identity is not bound to a transaction. */
+export const noTransaction = { transaction_salt: null, transaction_mac: null } as const;
 
 async function makeSeal(token: Macs, id: KeyId, scope: Uint8Array, secrets: Uint8Array): Promise<Sealed> {
   const { salt, mac } = await token.makeMac(id, 'RECORD', secrets, scope);

@@ -10,7 +10,7 @@ import { outcomeSteps, settlementIsNeeded, type SettledOutcome } from '../state/
 import { step, type Step } from '../state/step.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { KeyCache } from './key-cache.ts';
-import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
+import { checkUsable, lockRule, setCounters, storedSecret, type ActivatableKey } from './key-record.ts';
 import type { Use } from './states.ts';
 
 /** A reservation of an attempt in the store. */
@@ -86,19 +86,19 @@ export class Settling {
   }
 
   /** Gives an attempt back after a fault of the service itself. */
-  async giveBack(key: KeyRecord, reservation: Reservation): Promise<void> {
+  async giveBack(key: ActivatableKey, reservation: Reservation): Promise<void> {
     await this.#now(key, reservation, 'fault').catch((error: unknown) => {
       this.#later(key, reservation, 'fault', error);
     });
   }
 
-  async wrong(key: KeyRecord, reservation: Reservation): Promise<void> {
+  async wrong(key: ActivatableKey, reservation: Reservation): Promise<void> {
     const work = step('settleUse', this.#settlement(key, reservation, 'wrong', 'failed'));
     const outcome = await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') });
     try {
       const [counters] = await this.#store.commit([
         work,
-        ...auditSteps('a failed attempt is counted', { kind: 'failed attempt' }),
+        ...auditSteps('a failed attempt is counted', { kind: 'failed attempt', ...identityOf(key) }),
         ...outcome,
       ]);
       if (counters !== undefined) setCounters(key, counters);
@@ -118,7 +118,7 @@ export class Settling {
    *   longer hold
    */
   async right(
-    key: KeyRecord,
+    key: ActivatableKey,
     reservation: Reservation | undefined,
     { use, holding, setsBack, usesUpOtp, change, purpose, outcome }: Gain,
   ): Promise<void> {
@@ -127,7 +127,7 @@ export class Settling {
     const fate = usesUpOtp ? 'used' : 'kept';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding, setsBack });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
-    const told = effectOf(change, purpose, usesUpOtp);
+    const told = effectOf(key, change, purpose, usesUpOtp);
     try {
       const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...auditSteps(told.effect, told.change), ...kept]);
       if (counters !== undefined) setCounters(key, counters);
@@ -143,13 +143,13 @@ export class Settling {
     else if (change !== undefined) key.secret = storedSecret(change.salt, change.mac, change.stretched);
   }
 
-  async #lost(key: KeyRecord, use: Use, fault: Fault): Promise<never> {
+  async #lost(key: ActivatableKey, use: Use, fault: Fault): Promise<never> {
     await this.#cache.reread(key);
     checkUsable(key, use, this.#store.now());
     throw refusalOf(fault);
   }
 
-  async #now(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault'): Promise<void> {
+  async #now(key: ActivatableKey, reservation: Reservation, verdict: 'wrong' | 'fault'): Promise<void> {
     const counters = await this.#store.run(
       'settleUse',
       this.#settlement(key, reservation, verdict, verdict === 'wrong' ? 'failed' : 'kept'),
@@ -162,7 +162,7 @@ export class Settling {
    * have been done, the reservation is left to expire: settling twice would end the reservation of
    * another attempt.
    */
-  #later(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault', cause: unknown): void {
+  #later(key: ActivatableKey, reservation: Reservation, verdict: 'wrong' | 'fault', cause: unknown): void {
     if (isFault(cause, 'COMMIT_UNKNOWN') || performance.now() + retryMs > reservation.endsMs) return;
     setTimeout(() => {
       this.#now(key, reservation, verdict).catch((error: unknown) => {
@@ -172,13 +172,14 @@ export class Settling {
   }
 
   #settlement(
-    { reference }: KeyRecord,
+    { table, reference }: ActivatableKey,
     reservation: Reservation | undefined,
     verdict: UseSettlement['verdict'],
     fate: OtpFate,
   ): UseSettlement {
     const otp = reservation?.otp;
     return {
+      table,
       reference,
       rule: { ...lockRule, now: this.#store.now() },
       reserved: reservation !== undefined,
@@ -198,13 +199,18 @@ export function outcomeOf(verdict: RefusedSecret | GrantedSecret, answer: object
   return known === undefined ? undefined : { answer: known };
 }
 
-function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {
-  const { effect, change: told } = purpose ?? effectOfKey(change);
+function effectOf(key: ActivatableKey, change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {
+  const { effect, change: told } = purpose ?? effectOfKey(key, change);
   return { effect: usesUpOtp ? `${effect}; the one-time password is used up` : effect, change: told };
 }
 
-function effectOfKey(change: KeyChange | undefined): Effect {
+function effectOfKey(key: ActivatableKey, change: KeyChange | undefined): Effect {
   if (change === undefined) return { effect: 'the secret was right' };
   if (change.kind === 'end') return { effect: 'the key is out of use', change: { kind: 'key end', state: change.to } };
-  return { effect: 'the password of the key was changed', change: { kind: 'password' } };
+  return { effect: 'the password of the key was changed', change: { kind: 'password', ...identityOf(key) } };
+}
+
+/** Names the row of an identity's key, which the record's `keyReference` does not. */
+function identityOf({ table, reference }: ActivatableKey): { readonly identity?: string } {
+  return table === 'identity_keys' ? { identity: reference } : {};
 }

@@ -47,7 +47,7 @@ export class Signing {
     const { activation, token, destruction } = this.#parts;
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const ask = async (reserved: Reserved<'SIGN'>): Promise<Verdict> => {
-      const allowed = await this.#allowed(reserved, documents);
+      const allowed = await this.#allowed(key, reserved, documents);
       if (allowed === undefined) return { verified: false };
       const outcome = await signReserved(token, reserved, { algorithm, digests }, (secret) => allowed.has(secret));
       if (!outcome.verified) return outcome;
@@ -65,8 +65,12 @@ export class Signing {
    * takes time, the secret is verified first: undefined if it is wrong, so that nothing is hashed
    * for it.
    */
-  async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
-    const { key, candidates } = reserved;
+  async #allowed(
+    key: KeyRecord,
+    reserved: Reserved<'SIGN'>,
+    documents: readonly InputDocument[],
+  ): Promise<ReadonlySet<PossibleSecret> | undefined> {
+    const { candidates } = reserved;
     const digests = new DocumentDigests(documents, this.#parts.threads);
     let asked = candidates;
     if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {

@@ -1,6 +1,7 @@
 import type { AuditHeadRow, AuditKeyRow, AuditOutboxRow } from './tables/audit.ts';
 import type { CertificateRow, IdentityTokenRow, Issuing, IssuingChainRow } from './tables/certificates.ts';
 import type { ClientRow } from './tables/clients.ts';
+import type { IdentityKeyRow } from './tables/identity-keys.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
 import type { Attempts, KeyRow, LimitedTenantRow, OtpRow } from './tables/keys.ts';
 import type { CrlRow, CrlStateRow, OcspResponderRow, RevocationRow } from './tables/revocation.ts';
@@ -16,6 +17,7 @@ import type { TransferFileRow, TransferShareRow } from './tables/transfer-files.
 export interface Schema {
   clients: ClientRow;
   keys: KeyRow & Attempts;
+  identity_keys: IdentityKeyRow & Attempts;
   certificates: CertificateRow & Issuing;
   otps: OtpRow;
   key_pool: KeyPoolRow;

@@ -65,8 +65,8 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
       step('addClient', client),
       step('revokeClient', 'e0'),
       step('revokeClient', 'e0'),
-      step('unlockKey', reference),
-      step('unlockKey', '0'.repeat(40)),
+      step('unlockKey', { reference }),
+      step('unlockKey', { reference: '0'.repeat(40) }),
       step('changeKeyState', { ...removal(reference), destroys: false }),
       step('changeKeyState', { ...removal(reference), destroys: false }),
     ];

@@ -17,6 +17,7 @@ import * as signatureSessions from './0019-signature-sessions.ts';
 import * as keysByTenant from './0020-keys-by-tenant.ts';
 import * as recordSeals from './0021-record-seals.ts';
 import * as publications from './0022-publications.ts';
+import * as identityKeys from './0023-identity-keys.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -38,6 +39,7 @@ const migrations: Record<string, Migration> = {
   '0020-keys-by-tenant': keysByTenant,
   '0021-record-seals': recordSeals,
   '0022-publications': publications,
+  '0023-identity-keys': identityKeys,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

@@ -12,6 +12,16 @@ export interface LockRule {
   readonly now: number;
 }
 
+/** The tables of keys that have secrets. Both name a row by its `reference`. */
+export type KeyTable = 'keys' | 'identity_keys';
+
+/** A key with a secret. */
+export interface CountedKey {
+  readonly reference: string;
+  /** Default: callers' keys. */
+  readonly table?: KeyTable | undefined;
+}
+
 export type Counters = Pick<KeyRow, 'failures_in_row' | 'failures_since_success' | 'locked_until'>;
 
 const counters = ['failures_in_row', 'failures_since_success', 'locked_until'] as const;
@@ -30,9 +40,9 @@ const settled = (reserved: boolean): RawBuilder<number> =>
 /**
  * Unlocks a key for an operator: it has all its attempts again. Undefined if there is no such key.
  */
-export async function unlockKey(db: Transaction<Schema>, reference: string): Promise<Counters | undefined> {
+export async function unlockKey(db: Transaction<Schema>, { reference, table = 'keys' }: CountedKey): Promise<Counters | undefined> {
   return db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ failures_in_row: 0, failures_since_success: 0, locked_until: null })
     .where('reference', '=', reference)
     .returning(counters)
@@ -48,15 +58,16 @@ export async function reserveAttempt(
   db: Transaction<Schema>,
   {
     reference,
+    table = 'keys',
     rule,
     until,
     states,
     atOnce,
-  }: { reference: string; rule: LockRule; until: number; states: readonly string[]; atOnce: number },
+  }: CountedKey & { rule: LockRule; until: number; states: readonly string[]; atOnce: number },
 ): Promise<boolean> {
   const { now } = rule;
   const row = await db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ reserved: sql<number>`${open(now)} + 1`, reserved_until: until })
     .where('reference', '=', reference)
     .where('state', 'in', states)
@@ -70,9 +81,9 @@ export async function reserveAttempt(
 }
 
 /** Gives an attempt back after a fault of the service itself. */
-export async function giveBackAttempt(db: Transaction<Schema>, reference: string): Promise<void> {
+export async function giveBackAttempt(db: Transaction<Schema>, { reference, table = 'keys' }: CountedKey): Promise<void> {
   await db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ reserved: settled(true) })
     .where('reference', '=', reference)
     .execute();
@@ -84,11 +95,11 @@ export async function giveBackAttempt(db: Transaction<Schema>, reference: string
  */
 export async function recordFailure(
   db: Transaction<Schema>,
-  { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
+  { reference, table = 'keys', rule, reserved }: CountedKey & { rule: LockRule; reserved: boolean },
 ): Promise<Counters> {
   const { now, failuresInRow, lockMs } = rule;
   return db
-    .updateTable('keys')
+    .updateTable(table)
     .set({
       failures_in_row: sql<number>`${inRow(now)} + 1`,
       failures_since_success: sql<number>`failures_since_success + 1`,
@@ -114,8 +125,7 @@ export interface Holding {
 }
 
 /** Data to settle a right secret. */
-export interface Success {
-  readonly reference: string;
+export interface Success extends CountedKey {
   readonly rule: LockRule;
   readonly reserved: boolean;
   readonly holding: Holding | undefined;
@@ -130,7 +140,7 @@ export interface Success {
  */
 export async function recordSuccess(
   db: Transaction<Schema>,
-  { reference, rule, reserved, holding, setsBack }: Success,
+  { reference, table = 'keys', rule, reserved, holding, setsBack }: Success,
 ): Promise<Counters | undefined> {
   const isLocked = sql<boolean>`(coalesce(locked_until, 0) > ${rule.now} or failures_since_success >= ${rule.failuresSinceSuccess})`;
   const ended = {
@@ -139,7 +149,7 @@ export async function recordSuccess(
     locked_until: sql<number | null>`(case when ${isLocked} then locked_until else null end)`,
   };
   let update = db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ ...(setsBack ? ended : {}), reserved: settled(reserved) })
     .where('reference', '=', reference);
   if (holding !== undefined) {

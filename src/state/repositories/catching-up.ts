@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { IdentityTokenRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
-import type { LockRule } from './attempts.ts';
+import type { CountedKey, LockRule } from './attempts.ts';
 import { noteDestruction } from './key-journal.ts';
 import { holdReason } from '../tables/revocation.ts';
 import { noteRevision, releaseKey, revokeKey } from './revocations.ts';
@@ -73,10 +73,10 @@ export async function endKeyAgain(
 /** Counts failed attempts on a key. */
 export async function countFailuresAgain(
   db: Transaction<Schema>,
-  { reference, failures, rule: { failuresInRow, lockMs, now } }: { reference: string; failures: number; rule: LockRule },
+  { reference, table = 'keys', failures, rule: { failuresInRow, lockMs, now } }: CountedKey & { failures: number; rule: LockRule },
 ): Promise<void> {
   await db
-    .updateTable('keys')
+    .updateTable(table)
     .set({
       failures_in_row: sql<number>`failures_in_row + ${sql.lit(failures)}`,
       failures_since_success: sql<number>`failures_since_success + ${sql.lit(failures)}`,
@@ -91,14 +91,26 @@ export async function countFailuresAgain(
 /** Locks the key until an operator unlocks it. */
 export async function lockForOperator(
   db: Transaction<Schema>,
-  { reference, failuresSinceSuccess }: { reference: string; failuresSinceSuccess: number },
+  { reference, table = 'keys', failuresSinceSuccess }: CountedKey & { failuresSinceSuccess: number },
 ): Promise<void> {
   await db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ failures_since_success: failuresSinceSuccess })
     .where('reference', '=', reference)
     .where('failures_since_success', '<', failuresSinceSuccess)
     .execute();
+}
+
+/** Removes the key of a digital identity: the next start destroys its private key, if it exists. */
+export async function removeIdentityAgain(db: Transaction<Schema>, { reference, now }: { reference: string; now: number }): Promise<void> {
+  const row = await db
+    .updateTable('identity_keys')
+    .set({ state: 'REMOVED' })
+    .where('reference', '=', reference)
+    .where('state', '=', 'ACTIVE')
+    .returning('key_id')
+    .executeTakeFirst();
+  if (row !== undefined) await noteDestruction(db, row.key_id, now);
 }
 
 /**

@@ -66,5 +66,10 @@ export async function countSecrets(db: Transaction<Schema>): Promise<number> {
     .select(({ fn }) => fn.countAll<number | string>().as('keys'))
     .where('state', 'not in', ['CONSUMED', 'REMOVED'])
     .execute();
-  return Number(rows[0]?.keys ?? 0);
+  const identities = await db
+    .selectFrom('identity_keys')
+    .select(({ fn }) => fn.countAll<number | string>().as('keys'))
+    .where('state', '=', 'ACTIVE')
+    .execute();
+  return Number(rows[0]?.keys ?? 0) + Number(identities[0]?.keys ?? 0);
 }

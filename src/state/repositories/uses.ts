@@ -2,13 +2,21 @@ import type { Transaction } from 'kysely';
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { OtpRow, Sealed } from '../tables/keys.ts';
-import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type Holding, type LockRule } from './attempts.ts';
+import {
+  giveBackAttempt,
+  recordFailure,
+  recordSuccess,
+  reserveAttempt,
+  type CountedKey,
+  type Counters,
+  type Holding,
+  type LockRule,
+} from './attempts.ts';
 import { changeKeyState } from './keys.ts';
 import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
 
 /** A reservation to be made before the token is asked. */
-export interface UseReservation {
-  readonly reference: string;
+export interface UseReservation extends CountedKey {
   readonly rule: LockRule;
   /** When the reservation expires, milliseconds since epoch. */
   readonly until: number;
@@ -26,10 +34,10 @@ export interface UseReservation {
  * left.
  */
 export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
-  const { reference, otpAction, rule, until, states, atOnce } = use;
+  const { reference, table, otpAction, rule, until, states, atOnce } = use;
   const otp = otpAction === undefined ? undefined : await reserveOtp(db, { reference, action: otpAction, now: rule.now, until });
   if (otp === 'busy') return undefined;
-  if (await reserveAttempt(db, { reference, rule, until, states, atOnce })) return { otp };
+  if (await reserveAttempt(db, { reference, table, rule, until, states, atOnce })) return { otp };
   if (otp !== undefined) await settleOtp(db, { otpId: otp.otp_id, fate: 'kept' });
   return undefined;
 }
@@ -48,8 +56,7 @@ export type KeyChange =
       readonly seal: Sealed;
     };
 
-export interface UseSettlement {
-  readonly reference: string;
+export interface UseSettlement extends CountedKey {
   readonly rule: LockRule;
   /** True if the attempt was counted in the store. */
   readonly reserved: boolean;
@@ -69,24 +76,32 @@ export interface UseSettlement {
  * @throws {Fault} USE_LOST; nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
-  const { reference, rule, reserved, verdict, otp, change, holding, setsBack = true } = settlement;
+  const { reference, table, rule, reserved, verdict, otp, change, holding, setsBack = true } = settlement;
   if (otp !== undefined && !(await settleOtp(db, otp))) throw new Fault('USE_LOST');
   if (verdict === 'fault') {
-    if (reserved) await giveBackAttempt(db, reference);
+    if (reserved) await giveBackAttempt(db, { reference, table });
     return undefined;
   }
-  if (verdict === 'wrong') return recordFailure(db, { reference, rule, reserved });
-  const counters = await recordSuccess(db, { reference, rule, reserved, holding, setsBack });
+  if (verdict === 'wrong') return recordFailure(db, { reference, table, rule, reserved });
+  const counters = await recordSuccess(db, { reference, table, rule, reserved, holding, setsBack });
   if (counters === undefined) throw new Fault('USE_LOST');
-  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Fault('USE_LOST');
+  if (change !== undefined && !(await changeKey(db, { reference, table }, rule.now, change))) throw new Fault('USE_LOST');
   return counters;
 }
 
-async function changeKey(db: Transaction<Schema>, reference: string, now: number, change: KeyChange): Promise<boolean> {
+async function changeKey(
+  db: Transaction<Schema>,
+  { reference, table = 'keys' }: CountedKey,
+  now: number,
+  change: KeyChange,
+): Promise<boolean> {
   const { from } = change;
-  if (change.kind === 'end') return changeKeyState(db, { reference, from, to: change.to, destroys: true, now });
+  if (change.kind === 'end') {
+    if (table !== 'keys') throw new Error('only operators end the keys of identities');
+    return changeKeyState(db, { reference, from, to: change.to, destroys: true, now });
+  }
   const row = await db
-    .updateTable('keys')
+    .updateTable(table)
     .set({ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched, ...change.seal })
     .where('reference', '=', reference)
     .where('state', 'in', from)
@@ -101,6 +116,7 @@ async function changeKey(db: Transaction<Schema>, reference: string, now: number
  * previous one.
  */
 export async function endReservations(db: Transaction<Schema>): Promise<void> {
-  await db.updateTable('keys').set({ reserved: 0, reserved_until: null }).where('reserved', '>', 0).execute();
+  for (const table of ['keys', 'identity_keys'] as const)
+    await db.updateTable(table).set({ reserved: 0, reserved_until: null }).where('reserved', '>', 0).execute();
   await db.updateTable('otps').set({ reserved_until: null }).where('reserved_until', 'is not', null).execute();
 }
