@@ -54,8 +54,8 @@ export const Config = z.strictObject({
   listeners: ListenersConfig,
   paths: z
     .strictObject({
-      signRoot: PathPrefix.default('/sign').describe('Path prefix of all operations.'),
-      doc2dRoot: PathPrefix.default('/doc2d').describe('Path prefix of the creation of 2D-Doc codes.'),
+      signRoot: PathPrefix.default('/sign').describe('Path prefix of the operations on signatures, keys and certificates.'),
+      doc2dRoot: PathPrefix.default('/doc2d').describe('Path prefix of the operations that create 2D-Doc codes.'),
       ftmRoot: PathPrefix.default('/ftm').describe('Path prefix of the file transfer store.'),
     })
     .prefault({}),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AllowedDirectories } from './documents-config.ts';
 import { OtpText } from './messages-config.ts';
 import { CertificateProfile } from './profile.ts';
+import { absoluteTwoDDoc, TwoDDocConfig } from './two-d-doc-config.ts';
 
 /** A tenant: its authority, its certificate profile and its settings. */
 export const TenantConfig = z.strictObject({
@@ -39,15 +40,17 @@ export const TenantConfig = z.strictObject({
     .describe(
       'Accepts tokens of any time-stamp authority that a caller names (URLSource CLIENT), whatever root they chain to, even if the token does not contain the root.',
     ),
+  twoDDoc: TwoDDocConfig.prefault({}),
   writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 type TenantConfig = z.output<typeof TenantConfig>;
 
 /** Makes the paths absolute. */
 export function absoluteTenant(tenant: TenantConfig, base: string): TenantConfig {
-  const { readDirectories, writeDirectories } = tenant;
+  const { readDirectories, twoDDoc, writeDirectories } = tenant;
   return {
     ...tenant,
+    twoDDoc: absoluteTwoDDoc(twoDDoc, base),
     ...(readDirectories === undefined ? {} : { readDirectories: readDirectories.map((directory) => resolve(base, directory)) }),
     ...(writeDirectories === undefined ? {} : { writeDirectories: writeDirectories.map((directory) => resolve(base, directory)) }),
   };
