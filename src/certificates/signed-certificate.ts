@@ -15,6 +15,7 @@ const algorithms = {
     identifier: der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue()),
   },
   ecdsaWithSHA256: { scheme: 'ECDSA', hash: 'sha256', identifier: der.sequence(der.oid(oids.ecdsaWithSHA256)) },
+  ecdsaWithSHA512: { scheme: 'ECDSA', hash: 'sha512', identifier: der.sequence(der.oid(oids.ecdsaWithSHA512)) },
   ecdsaWithSHA384: { scheme: 'ECDSA', hash: 'sha384', identifier: der.sequence(der.oid(oids.ecdsaWithSHA384)) },
 } as const;
 

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import type { KeyObject } from 'node:crypto';
+import { DerError } from '../../asn1/reader.ts';
+import type { TenantId } from '../../clients/caller.ts';
+import type { DigitalIdentityConfig } from '../../config/two-d-doc-config.ts';
+import { parseKeyReferenceId, type KeyReferenceId } from '../../keys/key-record.ts';
+import type { IdentityName } from '../../keys/identity-keys.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { readPublicKey } from '../../verification/public-key.ts';
+import { readCertificateText, type Certificate } from '../../x509/certificate.ts';
+import { commonNameOf } from '../../x509/distinguished-name.ts';
+import { typesNamedBy } from './certificate-types.ts';
+
+/** Curves of 2D-Doc, each with the hash that goes with it (ANTS, 2D-Doc v3.2.6, §3.5). */
+const curves = {
+  prime256v1: { curve: 'P-256', algorithm: { scheme: 'ECDSA', hash: 'sha256' } },
+  secp384r1: { curve: 'P-384', algorithm: { scheme: 'ECDSA', hash: 'sha384' } },
+  secp521r1: { curve: 'P-521', algorithm: { scheme: 'ECDSA', hash: 'sha512' } },
+} as const satisfies Record<string, { readonly curve: string; readonly algorithm: SignatureAlgorithm }>;
+
+export type Curve = (typeof curves)[keyof typeof curves]['curve'];
+
+/** A configured digital identity: a certificate of a 2D-Doc CA, whose key is on the token. */
+export interface DigitalIdentity extends IdentityName {
+  readonly tenant: TenantId;
+  /** Codes of the types that the configuration allows; undefined: any. */
+  readonly types: ReadonlySet<string> | undefined;
+  /** Codes of the types that the certificate names; empty: it names none. */
+  readonly certificateTypes: ReadonlySet<string>;
+  readonly certificate: Certificate;
+  readonly publicKey: KeyObject;
+  readonly curve: Curve;
+  readonly algorithm: SignatureAlgorithm;
+  /** `keyReference.reference`: SHA-1 of the certificate. */
+  readonly reference: KeyReferenceId;
+}
+
+/** The part of a zone's header that concerns the identity that signs it. */
+export interface IdentityHeader {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly type: string;
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * Reads a configured identity.
+ * @throws {Error} if the file cannot be read, is no certificate, or does not fit the identifiers;
+ *   the message is for an operator and has no place
+ */
+export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityConfig): DigitalIdentity {
+  const { ca, certificateId, types } = config;
+  const certificate = certificateIn(config.certificate);
+  const [issuer, subject] = [certificate.issuer, certificate.subject].map((name) => commonNameOf(name));
+  if (issuer !== ca) throw new Error(`${config.certificate}: the issuer is ${shown(issuer)}, not the CA ${ca}`);
+  if (subject !== certificateId) throw new Error(`${config.certificate}: the common name is ${shown(subject)}, not ${certificateId}`);
+  const publicKey = readPublicKey(certificate.subjectPublicKeyInfo);
+  const known = Object.entries(curves).find(([name]) => name === publicKey.asymmetricKeyDetails?.namedCurve)?.[1];
+  if (known === undefined) throw new Error(`${config.certificate}: its key is not on one of the curves P-256, P-384 and P-521`);
+  return {
+    ...{ tenant, ca, certificateId, certificate, publicKey },
+    types: types === undefined ? undefined : new Set(types),
+    certificateTypes: typesNamedBy(certificate),
+    ...known,
+    reference: parseKeyReferenceId(certificate.sha1Fingerprint),
+  };
+}
+
+/** Whether configuration and certificate let the identity sign documents of this type. */
+export function maySignType({ types, certificateTypes }: Pick<DigitalIdentity, 'types' | 'certificateTypes'>, type: string): boolean {
+  return (types === undefined || types.has(type)) && (certificateTypes.size === 0 || certificateTypes.has(type));
+}
+
+/**
+ * Returns why the identity may not sign a zone with this header, in words for the caller;
+ * undefined if it may. The curve is not compared: it decides the algorithm.
+ * @param at date of the signature in the header; undefined: it has none
+ */
+export function headerFault(
+  identity: DigitalIdentity,
+  { ca, certificate, type }: IdentityHeader,
+  at: Date | undefined,
+): string | undefined {
+  const { certificateId, certificate: own, types, certificateTypes } = identity;
+  if (ca !== identity.ca) return `the zone names the CA ${ca}; that of the identity is ${identity.ca}`;
+  if (certificate !== certificateId) return `the zone names the certificate ${certificate}; that of the identity is ${certificateId}`;
+  if (!maySignType(identity, type)) {
+    const allowed = [types, certificateTypes].find((codes) => codes !== undefined && codes.size > 0 && !codes.has(type)) ?? [];
+    return `the identity does not sign documents of type ${type}, only ${[...allowed].join(', ')}`;
+  }
+  // The header has a day, which the certificate's period may begin or end within.
+  const day = at === undefined ? undefined : Math.floor(at.getTime() / dayMs) * dayMs;
+  if (day !== undefined && own.notBefore.getTime() >= day + dayMs)
+    return `the certificate of the identity is valid from ${dayOf(own.notBefore)}, after the date of the signature`;
+  if (day !== undefined && own.notAfter.getTime() < day)
+    return `the certificate of the identity ended on ${dayOf(own.notAfter)}, before the date of the signature`;
+  return undefined;
+}
+
+function certificateIn(file: string): Certificate {
+  const bytes = readFileSync(file);
+  try {
+    return readCertificateText(bytes);
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error;
+    throw new Error(`${file}: this is not an X.509 certificate in PEM or DER`, { cause: error });
+  }
+}
+
+function shown(name: string | undefined): string {
+  return name === undefined ? 'without a common name' : `"${name}"`;
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}
