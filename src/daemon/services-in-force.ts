@@ -5,6 +5,7 @@ import { IdentityProviders } from '../certificates/jwt/identity-providers.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import type { Participant, Switch } from '../config/reloader.ts';
 import type { RequestServices } from '../http/api/request-services.ts';
 import { parseTokenJson } from '../http/json/strict-json.ts';
@@ -14,6 +15,7 @@ import { deliverOtp, Messenger, type MessengerSurroundings } from '../messages/m
 import type { Context } from '../operations/operation.ts';
 import type { LevelServices } from '../signatures/levels/level-order.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { DigitalIdentities } from '../twoddoc/identities/digital-identities.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import type { Token } from '../token/token.ts';
 import { keysOf } from './key-options.ts';
@@ -42,7 +44,7 @@ interface LastingServices
  * What is made of one configuration. It never changes: a reload makes another, and replaces it as a
  * whole.
  */
-interface ConfiguredServices extends Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'> {
+interface ConfiguredServices extends Pick<Context, 'config' | 'authorities' | 'identities' | 'messages' | 'identityProviders'> {
   readonly levels: LevelServices;
   readonly requests: RequestServices;
 }
@@ -62,6 +64,11 @@ export class ServicesInForce implements Participant {
     return this.#current.authorities;
   }
 
+  /** The digital identities of the configuration in force. */
+  get identities(): DigitalIdentities {
+    return this.#current.identities;
+  }
+
   /** What a request that comes now uses until its end. */
   get requests(): RequestServices {
     return this.#current.requests;
@@ -72,6 +79,11 @@ export class ServicesInForce implements Participant {
     const authorities = await openAuthorities(recordedToken, next.certificateAuthorities);
     checkProfiles(next.tenants, authorities);
     const prepared = configuredServices(this.#lasting, next, authorities, this.#current.identityProviders);
+    const faults = await prepared.identities.keyFaults();
+    if (faults.length > 0) {
+      prepared.messages.close();
+      throw new ConfigError(faults.join('\n'));
+    }
     return () => {
       keys.destruction.keep(keysOf(next));
       published.use(authorities, next);
@@ -91,11 +103,12 @@ function configuredServices(
   authorities: Authorities,
   formerProviders?: IdentityProviders,
 ): ConfiguredServices {
-  const { store, log, threads, published, messageMetrics: metrics } = lasting;
+  const { store, log, keys, threads, published, messageMetrics: metrics } = lasting;
+  const identities = new DigitalIdentities(config.tenants, keys);
   const messages = new Messenger(config.messages, { store, log, threads, metrics });
   const identityProviders = new IdentityProviders(config.identityProviders, { store, log, parseJson: parseTokenJson }, formerProviders);
   const levels = published.levels(config, authorities);
-  const configured = { config, authorities, messages, identityProviders, levels };
+  const configured = { config, authorities, identities, messages, identityProviders, levels };
   return { ...configured, requests: requestServices(lasting, configured) };
 }
 

@@ -14,6 +14,7 @@ import type { Deliver } from '../keys/otp.ts';
 import type { Messenger } from '../messages/messenger.ts';
 import type { Levels } from '../signatures/levels/level-order.ts';
 import type { Sessions } from '../signatures/sessions/sessions.ts';
+import type { DigitalIdentities } from '../twoddoc/identities/digital-identities.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { parseRequest } from './parse-request.ts';
@@ -23,6 +24,8 @@ export interface Context {
   readonly caller: Caller;
   readonly config: Config;
   readonly keys: Keyring;
+  /** The digital identities of 2D-Doc that the configuration names. */
+  readonly identities: DigitalIdentities;
   readonly token: Token;
   /** Sends texts to subscribers. */
   readonly messages: Messenger;

@@ -28,7 +28,7 @@ export const changePassword = operation({
   }),
   example: { keyReference: exampleReference, password: 'a longer pass phrase' },
   answer: z.strictObject({}),
-  async run({ keyReference, password }, { caller, keys, audit }) {
+  async run({ keyReference, password }, { caller, keys, identities, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     if (keyReference.password?.normalize('NFC') === password) {
@@ -37,7 +37,8 @@ export const changePassword = operation({
         message: 'the new password is the same as the current one',
       });
     }
-    const key = await keys.find(caller.tenant, keyReference.reference);
+    const identity = identities.findByReference(caller.tenant, keyReference.reference);
+    const key = identity === undefined ? await keys.find(caller.tenant, keyReference.reference) : await identities.keyOf(identity);
     keys.checkUsable(key, 'changePassword');
     if (key.protocol !== 'PASSWORD') {
       throw new Refusal('UNSUPPORTED', {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import type { Caller } from '../../clients/caller.ts';
 import { givenSecret } from '../../keys/credentials.ts';
-import { standingOf } from '../../keys/key-record.ts';
+import { standingOf, type ActivatableKey, type KeyRecord, type KeyReferenceId } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Secret, Sha1Hex, RequestId } from '../../fields/values.ts';
-import { operation } from '../operation.ts';
+import { operation, type Context } from '../operation.ts';
 
 /**
  * Returns the state of a key and verifies its secret (contract §6). A wrong secret is counted, but
@@ -28,25 +29,38 @@ export const checkKey = operation({
     boundDigests: z.array(z.string()).describe('the IDs of the documents that the key is bound to'),
     secretVerified: z.boolean().optional().describe('whether the given secret is correct; absent if none was given or none was evaluated'),
   }),
-  async run({ keyReference }, { caller, keys, audit }) {
+  async run({ keyReference }, { caller, keys, identities, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
-    const key = await keys.find(caller.tenant, keyReference.reference);
+    const identity = identities.findByReference(caller.tenant, keyReference.reference);
+    const { key, certificate, binding } =
+      identity === undefined
+        ? await callersKey(keys, caller, keyReference.reference)
+        : { key: await identities.keyOf(identity), certificate: identity.certificate, binding: undefined };
     const given = givenSecret(key, 'SIGN', keyReference);
     const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
     const { state, remainingAttempts, lockedUntil } = standingOf(key, keys.now());
     return {
       keyReference: {
-        reference: key.reference,
+        reference: keyReference.reference,
         ...(keyReference.transactionId === undefined ? {} : { transactionId: keyReference.transactionId }),
       },
       state,
-      certificate: Buffer.from(key.certificate.der).toString('base64'),
-      notAfter: key.certificate.notAfter.getTime(),
+      certificate: Buffer.from(certificate.der).toString('base64'),
+      notAfter: certificate.notAfter.getTime(),
       remainingAttempts,
       ...(lockedUntil === undefined ? {} : { lockedUntil }),
-      boundDigests: [...new Set(key.binding?.map(({ id }) => id))],
+      boundDigests: [...new Set(binding?.map(({ id }) => id))],
       ...(secretVerified === undefined ? {} : { secretVerified }),
     };
   },
 });
+
+async function callersKey(
+  keys: Context['keys'],
+  { tenant }: Caller,
+  reference: KeyReferenceId,
+): Promise<Pick<KeyRecord, 'certificate' | 'binding'> & { readonly key: ActivatableKey }> {
+  const key = await keys.find(tenant, reference);
+  return { key, certificate: key.certificate, binding: key.binding };
+}

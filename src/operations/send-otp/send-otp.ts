@@ -38,13 +38,19 @@ export const sendOtp = operation({
   answer: z.strictObject({
     password: z.string().optional().describe('the one-time password: eight digits; absent if it is delivered to the subscriber'),
   }),
-  async run({ action, signerData, keyReference }, { caller, config, keys, audit, deliver }) {
+  async run({ action, signerData, keyReference }, { caller, config, keys, identities, audit, deliver }) {
     audit.key = keyReference;
     const tenant = config.tenants[caller.tenant];
     // Other actions have a list too, which is ignored.
     const rules = { allowSha1: tenant?.allowSha1 ?? false, documentsMax: config.limits.documentsMax };
     const digests = action === 'SIGN' ? boundDigests(signerData, rules) : [];
     if (digests.length > 0) audit.digests.push(`list-of-${digests.length}:sha256:${bindingHash(digests)}`);
+    if (identities.findByReference(caller.tenant, keyReference) !== undefined) {
+      throw new Refusal('UNSUPPORTED', {
+        at: '/keyReference',
+        message: 'the key of a digital identity is activated by its password only',
+      });
+    }
     const key = await keys.find(caller.tenant, keyReference);
     keys.checkUsable(key, otpUses[action]);
     checkFitsProtocol(key, action);
