@@ -7,14 +7,16 @@ import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
+import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
 import { findKeyView, keyPage } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { reloadConfiguration, logNotReloaded } from './reload.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 
-export interface AdminContext extends ClientCommands, KeyCommands, StatusSources {
+export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, StatusSources {
   readonly audit: StatusSources['audit'];
+  readonly token: IdentityCommands['token'] & StatusSources['token'];
   readonly log: Logger;
 }
 
@@ -49,6 +51,12 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return unlockKey(context, request, entry);
     case 'key remove':
       return removeKey(context, request, entry);
+    case 'identity list':
+      return looked(context, entry, async () => listIdentities(context));
+    case 'identity unlock':
+      return unlockIdentity(context, request, entry);
+    case 'identity remove':
+      return removeIdentity(context, request, entry);
     case 'state compare':
       return looked(context, entry, async () => comparisonView(context.store, await compareState(context.store, context.config().audit)));
     case 'state confirm':

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
+import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.ts';
 
 /*
  * The protocol of the admin socket: the service sends a greeting, reads one request and sends one
  * answer, each a JSON object on one line, then closes the connection. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 2;
+export const adminProtocol = 3;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */
@@ -17,6 +18,9 @@ const ClientName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,62}[\p{L}\
   error: '1 to 64 letters, digits, spaces and . _ @ -, beginning and ending with a letter or digit',
 });
 const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/, 'a keyReference.reference: 40 hexadecimal digits');
+
+/** What names a digital identity of 2D-Doc. */
+const IdentityName = { tenant: z.string().min(1).max(64), ca: CaIdentifier, certificateId: CertificateIdentifier };
 
 export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({
@@ -48,6 +52,9 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key unlock'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key remove'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('identity list') }),
+  z.strictObject({ command: z.literal('identity unlock'), ...IdentityName }),
+  z.strictObject({ command: z.literal('identity remove'), ...IdentityName }),
   z.strictObject({ command: z.literal('state compare') }),
   z.strictObject({ command: z.literal('state confirm') }),
   z.strictObject({ command: z.literal('status') }),

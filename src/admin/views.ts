@@ -34,6 +34,28 @@ export type KeyView = z.output<typeof KeyView>;
 /** A page of keys. `more`: whether others follow. */
 export const KeyPage = z.strictObject({ keys: z.array(KeyView), more: z.boolean() });
 
+/** The key of a digital identity of 2D-Doc, without its password. */
+export const IdentityKeyView = z.strictObject({
+  tenant: z.string(),
+  ca: z.string(),
+  certificateId: z.string(),
+  /** Its name in the state store and in the audit log: SHA-1 of the public key. */
+  reference: z.string(),
+  type: z.string(),
+  /** SubjectPublicKeyInfo, base64. */
+  publicKey: z.string(),
+  /** CKA_ID on the token. */
+  tokenId: z.string(),
+  created: Time,
+  remainingAttempts: z.int(),
+  isLocked: z.boolean(),
+  /** Null if an operator must unlock it. */
+  lockedUntil: Time.nullable(),
+  /** Null if the token was not asked. */
+  isOnToken: z.boolean().nullable(),
+});
+export type IdentityKeyView = z.output<typeof IdentityKeyView>;
+
 /** Comparison of the state store with the audit log. */
 export const ComparisonView = z.strictObject({
   /** Name of the log. */

@@ -9,6 +9,7 @@ import { addCaCommands, type Runs } from './ca/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { complain, printOutcome, type Outcome } from './outcome.ts';
 import { addTsaCommands } from './tsa/commands.ts';
+import { addTwoDDocCommands } from './twoddoc/commands.ts';
 
 interface GlobalOptions {
   readonly config: string;
@@ -199,6 +200,7 @@ function programOf(end: (exitCode: number) => void): Command {
 
   addCaCommands(program, runs);
   addTsaCommands(program, runs);
+  addTwoDDocCommands(program, runs);
 
   const config = program.command('config').description('check the configuration');
   runs(

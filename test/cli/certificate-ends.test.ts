@@ -18,3 +18,13 @@ it('tells of each certificate of the configuration that ends soon, those of the 
   expect(told(endMs - 29 * dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* expires on /)]);
   expect(told(endMs)).toEqual([expect.stringMatching(/^fault timeStampAuthority: .* expired on /)]);
 });
+
+it('tells of the certificate of a digital identity, too', () => {
+  const config = loadConfig(description.configFile);
+  const [identity] = config.tenants['demo']?.twoDDoc.identities ?? [];
+  const endMs = new X509Certificate(readFileSync(identity?.certificate ?? '')).validToDate.getTime();
+  const told = certificateEnds(config, endMs).filter(({ text }) => text.includes(identity?.certificate ?? 'absent'));
+  expect(told.map(({ state, text }) => `${state} ${text}`)).toEqual([
+    expect.stringMatching(/^fault tenants\.demo\.twoDDoc\.identities\.0: .* expired on /),
+  ]);
+});

@@ -6,11 +6,12 @@ import { administrationStep } from '../../audit/audited-request.ts';
 import { recordingToken } from '../../audit/use-recorder.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
+import type { StateStore } from '../../state/state-store.ts';
 import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
-import { newKeyId, type KeyId, type KeyPurpose } from '../../token/key-id.ts';
+import { newKeyId, type KeyId, type KeyKind } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { complain } from '../outcome.ts';
@@ -27,7 +28,7 @@ const log = {
 };
 
 /** The token as used by an operator's command. */
-export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose'>;
+export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'>;
 
 /**
  * Uses the token through a separate host that serves an operator: it signs CA certificates, which
@@ -73,7 +74,14 @@ async function withHostOfOwn<T>(
     const uses: string[] = [];
     try {
       const recording = recordingToken(token, (use) => uses.push(use));
-      return await work({ ...recording, assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose) });
+      return await work({
+        ...recording,
+        macKey: token.macKey,
+        assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose),
+        expectMacKey: (check) => {
+          token.expectMacKey(check);
+        },
+      });
     } finally {
       const entry = { kind: 'administration' as const, request: randomUUID(), uid: process.getuid?.(), command: 'signetctl', uses };
       if (uses.length > 0 && audit.enabled) await keep(administrationStep(audit.name, entry).step);
@@ -87,14 +95,15 @@ async function withHostOfOwn<T>(
 }
 
 /**
- * The same with new keys for these purposes. They are in the journal until everything is done, so
- * that an interrupted command leaves none: the next start of signetd destroys them.
+ * The same with new keys of these kinds, and the state store. They are in the journal until
+ * everything is done, so that an interrupted command leaves none: the next start of signetd destroys
+ * them. A key that `work` has taken out of the journal is kept, even if `work` fails.
  * @throws {CommandError} if signetd has the state store open
  */
 export async function withNewKeys<T>(
   configPath: string,
-  purposes: readonly KeyPurpose[],
-  work: (token: OperatorToken, ids: readonly KeyId[]) => Promise<T>,
+  kinds: readonly KeyKind[],
+  work: (token: OperatorToken, ids: readonly KeyId[], store: StateStore) => Promise<T>,
 ): Promise<T> {
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, log).catch((error: unknown) => {
@@ -107,14 +116,15 @@ export async function withNewKeys<T>(
     };
     const makeKeys = async (token: OperatorToken): Promise<T> => {
       const journal = storeKeyJournal(store);
-      const ids = purposes.map(newKeyId);
+      const ids = kinds.map(newKeyId);
       for (const id of ids) await journal.announce(id, 'CREATE');
       try {
-        const made = await work(token, ids);
+        const made = await work(token, ids, store);
         for (const id of ids) await journal.settle(id);
         return made;
       } catch (error) {
         for (const id of ids) {
+          if (!(await store.run('takeOverStep', id))) continue;
           await token.destroyKey(id);
           await journal.settle(id);
         }

@@ -8,6 +8,7 @@ import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles, checkTimeStampAuthority } from './authority-checks.ts';
 import { checkDocumentDirectories, checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings, faultText } from './findings.ts';
+import { checkDigitalIdentities } from './identity-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 import { readProvider } from '../../certificates/jwt/configured-providers.ts';
@@ -52,6 +53,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkAuthorities(findings, config.certificateAuthorities);
   checkTimeStampAuthority(findings, config);
   checkTenantProfiles(findings, config);
+  checkDigitalIdentities(findings, config.tenants);
   await checkAuthorityKeys(findings, config);
 }
 

@@ -28,6 +28,9 @@ export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
     ...(timeStampAuthority === undefined
       ? []
       : [timeStampAuthority.certificate, ...timeStampAuthority.chain].flatMap((file) => endsOf('timeStampAuthority', file))),
+    ...Object.entries(config.tenants).flatMap(([name, { twoDDoc }]) =>
+      twoDDoc.identities.flatMap(({ certificate }, index) => endsOf(`tenants.${name}.twoDDoc.identities.${index}`, certificate)),
+    ),
   ].toSorted((one, other) => one.at.getTime() - other.at.getTime());
   const soon = ends.filter(({ at }) => at.getTime() - now < warnDays * dayMs);
   const [first] = ends;
