@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, parseDocument, stringify } from 'yaml';
 import type { PublicationUrls } from '../config/profile.ts';
 import { messagesSection, type GatewayPorts } from './gateway-settings.ts';
+import { digitalIdentity, identityTenant, twoDDocSection, type DigitalIdentityDescription } from './digital-identity.ts';
 import {
   identityProviderName,
   identityProviderSection,
@@ -89,6 +90,7 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
           identityProviders: [identityProviderName],
           timeStampsFromAnyRoot: true,
           profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440, subject: { defaultCountry: country } },
+          ...(tenant === identityTenant ? { twoDDoc: twoDDocSection() } : {}),
         },
       ]),
     ),
@@ -165,6 +167,15 @@ export function completeConfig(gateways: GatewayPorts, publicUrl: string | undef
   addHighLimits();
 }
 
+/** Adds the digital identity to its tenant, unless the section exists. */
+export function addDigitalIdentity(): void {
+  const config = parseDocument(readFileSync(layout.config, 'utf8'));
+  const tenant = ['tenants', identityTenant];
+  if (!config.hasIn([...tenant, 'profile']) || config.hasIn([...tenant, 'twoDDoc'])) return;
+  config.setIn([...tenant, 'twoDDoc'], twoDDocSection());
+  writeFileSync(layout.config, config.toString(), { mode: 0o600 });
+}
+
 function addIdentityProvider(): void {
   const config = parseDocument(readFileSync(layout.config, 'utf8'));
   config.set('identityProviders', identityProviderSection());
@@ -203,6 +214,8 @@ export interface Description {
   readonly signRoot: string;
   /** An environment of an earlier version has neither this nor the two directories. */
   readonly ftmRoot?: string;
+  /** An environment of an earlier version has none. */
+  readonly doc2dRoot?: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
   readonly clientKey: string;
@@ -219,12 +232,20 @@ export interface Description {
   readonly outboxDirectory?: string;
   /** Signs tokens that createCertificate accepts. An environment of an earlier version has none. */
   readonly identityProvider?: IdentityProviderDescription;
+  /** Of tenant demo. An environment of an earlier version has none. */
+  readonly twoDDoc?: DigitalIdentityDescription;
   readonly configFile: string;
 }
 
 /** Returns the description's members that concern files. */
 export function fileEntries(): Required<Pick<Description, 'ftmRoot' | 'readDirectory' | 'writeDirectory'>> {
   return { ftmRoot: '/ftm', readDirectory: layout.read, writeDirectory: layout.write };
+}
+
+/** Returns the description's member of the digital identity, if there is one. */
+export function twoDDocEntry(): Pick<Description, 'twoDDoc'> {
+  const twoDDoc = digitalIdentity();
+  return twoDDoc === undefined ? {} : { twoDDoc };
 }
 
 export function describe(ports: Ports, rootCertificate: string): Description {
@@ -235,6 +256,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     publicUrl: publicUrlOf(ports.public),
     timestampUrl: timestampUrlOf(publicUrlOf(ports.public)),
     signRoot: '/sign',
+    doc2dRoot: '/doc2d',
     ...fileEntries(),
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,
@@ -244,6 +266,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     trustAnchors: [rootCertificate, rootCertificate],
     outboxDirectory: layout.outbox,
     identityProvider: makeIdentityProvider(),
+    ...twoDDocEntry(),
     configFile: layout.config,
   };
 }

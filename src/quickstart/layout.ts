@@ -33,6 +33,7 @@ export const layout = {
   token: { directory: inside('token'), softhsmConfig: inside('token', 'softhsm2.conf'), pin: inside('token', 'pin') },
   tls: inside('tls'),
   pki: inside('pki'),
+  twoDDoc: inside('2d-doc'),
   first: inside('first-signature'),
   outbox: inside('outbox'),
   read: inside('read'),

@@ -6,11 +6,13 @@ import { openSqliteStore } from '../state/threaded-store.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
+  addDigitalIdentity,
   addTimeStampAuthority,
   completeConfig,
   describe,
   fileEntries,
   publicUrlOf,
+  twoDDocEntry,
   writeConfig,
   type Description,
   type OwnAuthorities,
@@ -18,6 +20,7 @@ import {
 } from './configuration.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
+import { hasDigitalIdentity, identityTenant, makeDigitalIdentity } from './digital-identity.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
@@ -66,6 +69,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   );
   const authorities = { certificateAuthorities, timeStampAuthority };
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
+  await step('making a digital identity of 2D-Doc on the token', makeDigitalIdentity);
   makeIdentityProvider();
   await step('registering the clients', registerClients);
   const gateways = await step('starting an SMTP receiver and an SMS gateway', ensureGateways);
@@ -153,12 +157,13 @@ async function ensureRunning(description: Description): Promise<number> {
   await giveKeysTheirPurposes();
   completeConfig(await ensureGateways(), publicUrl);
   await ensureTimeStampAuthority(publicUrl);
+  await ensureDigitalIdentity();
   // Any of these may have changed: a later version writes more, and the user may edit the
   // configuration.
-  const { signRoot, ftmRoot } = loadConfig(layout.config).paths;
+  const { signRoot, doc2dRoot, ftmRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
   const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
-  const found = { signRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider };
+  const found = { signRoot, doc2dRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
   writeDescription({ ...description, ...timestampUrl, ...fileEntries(), ...found });
   return pid;
 }
@@ -173,6 +178,16 @@ async function ensureTimeStampAuthority(publicUrl: string | undefined): Promise<
   if (timeStampAuthority !== undefined || publicUrl === undefined || root === undefined) return;
   const made = await step('making a time-stamp authority on the token', async () => makeTimeStampAuthority(publicUrl, root));
   addTimeStampAuthority(made);
+}
+
+/**
+ * Adds the digital identity to an environment of an earlier version, while the service is not
+ * running.
+ */
+async function ensureDigitalIdentity(): Promise<void> {
+  if (hasDigitalIdentity() || loadConfig(layout.config).tenants[identityTenant] === undefined) return;
+  addDigitalIdentity();
+  await step('making a digital identity of 2D-Doc on the token', makeDigitalIdentity);
 }
 
 async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
