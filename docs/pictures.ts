@@ -12,6 +12,7 @@ import { signatureFields } from '../src/signatures/pades/signed-fields.ts';
 import { XP7Signature } from '../src/signatures/request/xp7-signature.ts';
 import { chainOf, documentOf, signingOf, softwareSigner, valueOf } from '../test/signatures/software-signer.ts';
 import { documentFor, padesRequests, type PadesRequest } from './pades-requests.ts';
+import { requestRules } from '../test/support/request-rules.ts';
 
 /** Makes the pictures of docs/pades.md from its requests, with pdftoppm. Needs the Debian package poppler-utils. */
 const now = new Date('2026-11-24T15:04:05Z');
@@ -35,7 +36,7 @@ function makePicture(request: PadesRequest, picture: string): void {
 }
 
 function signedDocument(request: PadesRequest): Buffer {
-  const asked = padesEntry.asked(XP7Signature.parse(request.xp7), { allowSha1: false, locale, checkUrl: () => undefined });
+  const asked = padesEntry.asked(XP7Signature.parse(request.xp7), { ...requestRules, locale });
   const plan = padesEntry.plan(asked, [], { key: { type: 'P-256' }, chain: chainOf(signer) });
   const [prepared] = padesEntry.format.prepare([documentOf(documentFor(request))], plan.parameters, chainOf(signer), { now });
   if (prepared === undefined) throw new Error('a document has its signature');

@@ -4,12 +4,6 @@ import { MaybeLong } from './long-values.ts';
 
 const maxMediaTypeCharacters = 255;
 
-/**
- * Marks a part of the interface that is checked and then refused with 1/104; it is not documented
- * in detail.
- */
-export const notSupported = { description: 'not supported by this version: 1/104', 'x-supported': false };
-
 /** A string without lone surrogates, which UTF-8 cannot represent. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'the text contains a lone surrogate');
 

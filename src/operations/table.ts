@@ -1,6 +1,8 @@
 import { changePassword } from './change-password/change-password.ts';
 import { checkKey } from './check-key/check-key.ts';
 import { createCertificate } from './create-certificate/create-certificate.ts';
+import { createDataZone } from './create-data-zone/create-data-zone.ts';
+import { createImage2DDoc } from './create-image-2ddoc/create-image-2ddoc.ts';
 import type { Operation } from './operation.ts';
 import { remotePreSign } from './remote-pre-sign/remote-pre-sign.ts';
 import { remoteSign } from './remote-sign/remote-sign.ts';
@@ -22,4 +24,6 @@ export const operations: readonly Operation[] = [
   changePassword,
   checkKey,
   removeKey,
+  createDataZone,
+  createImage2DDoc,
 ];

@@ -54,3 +54,8 @@ export function hashContent(hash: HashName, content: Content): Buffer {
   for (const piece of contentPieces(content)) digest.update(piece);
   return digest.digest();
 }
+
+/** Returns content in one piece. @throws {Fault} CONTENT_CHANGED */
+export function bytesOf(content: Content): Uint8Array {
+  return content instanceof Uint8Array ? content : Buffer.concat(Array.from(contentPieces(content), (piece) => Buffer.from(piece)));
+}

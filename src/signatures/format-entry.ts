@@ -1,5 +1,6 @@
 import type { SignerKeyType } from '../certificates/signer-certificate.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { PictureSettings } from '../twoddoc/code-picture.ts';
 import type { SignatureFormat, SignerChain } from './format.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { LevelWriter } from './levels/level-writer.ts';
@@ -71,6 +72,8 @@ export interface RequestRules {
   readonly allowSha1: boolean;
   /** Language and time zone of visible signatures. */
   readonly locale: Locale;
+  /** How pictures of 2D-Doc codes are drawn. */
+  readonly picture: PictureSettings;
   /** Checks whether the service may connect to a URL from the caller. @throws {Refusal} */
   checkUrl(text: string, at: string): void;
 }

@@ -9,6 +9,7 @@ import type { Additions } from './levels/long-term-data.ts';
 import { padesEntry } from './pades/pades-entry.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
+import { codeEntry } from './twoddoc/code-entry.ts';
 import { detachedEntry } from './xades/detached-entry.ts';
 import { envelopingEntry } from './xades/enveloping-entry.ts';
 import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
@@ -16,6 +17,7 @@ import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
 /** The table of formats, by the names under which sessions store them. */
 const table = {
   raw: rawEntry,
+  code2DDoc: codeEntry,
   cms: cmsEntry,
   enveloped: envelopedEntry,
   xp7Enveloped: xp7EnvelopedEntry,

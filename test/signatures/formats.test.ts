@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { askedFormat } from '../../src/signatures/formats.ts';
+import { requestRules } from '../support/request-rules.ts';
 
-const checkUrl = (): void => undefined;
-const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl };
+const rules = requestRules;
 const xp7 = (more: object): object => ({ XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } }, ...more });
 
 describe('the table of formats', () => {
@@ -10,7 +10,7 @@ describe('the table of formats', () => {
     const parameters = { XP7Signature: xp7({ digestAlgorithm: 'SHA_1' }) };
     expect(() => askedFormat(parameters as never, rules)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }) as Error);
     expect(
-      askedFormat(parameters as never, { allowSha1: true, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl }),
+      askedFormat(parameters as never, { ...requestRules, allowSha1: true }),
     ).toMatchObject({ format: 'cms', isText: false });
   });
 

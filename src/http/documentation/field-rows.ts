@@ -23,7 +23,7 @@ export function fieldRows(schema: Schema, pointer = ''): FieldRow[] {
       description: field.description ?? '',
       limits: limitsOf(field),
     };
-    return field['x-supported'] === false ? [row] : [row, ...fieldRows(field, at)];
+    return [row, ...fieldRows(field, at)];
   });
   return schema.items === undefined ? own : [...own, ...fieldRows(schema.items, `${pointer}/*`)];
 }

@@ -5,6 +5,7 @@ import { Refusal } from '../../result-codes.ts';
 import type { AskedDocument } from '../../signatures/format-entry.ts';
 import { askedFormat, type AskedFormat } from '../../signatures/formats.ts';
 import type { SignatureParameters } from '../../signatures/request/parameters.ts';
+import { pictureSettings } from '../../twoddoc/code-picture.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';
@@ -80,6 +81,7 @@ export function askedSigning(
   const asked = askedFormat(parameters, {
     allowSha1: config.tenants[caller.tenant]?.allowSha1 ?? false,
     locale: config.visibleSignatures,
+    picture: pictureSettings(config, caller.tenant),
     checkUrl: (text, at) => {
       levels.checkUrl(text, at);
     },

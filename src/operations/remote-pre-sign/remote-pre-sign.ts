@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { Refusal } from '../../result-codes.ts';
+import { rulesOfCertificate } from '../../twoddoc/identities/digital-identity.ts';
 import { CertificatesField } from '../fields/certificate-field.ts';
 import { askedSigning, InputDocuments } from '../fields/input-documents.ts';
+import { checkIdentityOf, checksIdentity } from '../fields/digital-identity.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId, ObjectIdentifier } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
@@ -95,6 +97,12 @@ export const remotePreSign = operation({
         message: 'a chain needs a signerCertificate',
       });
     }
+    if (signerCertificate === undefined && checksIdentity(parameters)) {
+      throw new Refusal('FIELDS_INCONSISTENT', {
+        at: '/parameters/code2DDocSignature/code2DDocParameters/checkDigitalIdentity',
+        message: 'this needs a signerCertificate, which is compared with the header',
+      });
+    }
     const [certificate, ...above] = signerCertificate ?? [];
     const chain = [...above, ...(certificateChain ?? []).flat()];
     if (chain.length > maxChainCertificates) {
@@ -112,6 +120,7 @@ export const remotePreSign = operation({
       const signatures = await prepareSignatures(plan, opened.documents, context.threads);
       const { prepared, algorithm, chain: signerChain } = signatures;
       context.audit.digests.push(...auditedDigests(signatures));
+      if (signerChain !== undefined && checksIdentity(parameters)) checkIdentityOf(signatures, rulesOfCertificate(signerChain.certificate));
       if (asked.level !== undefined && signerChain !== undefined && algorithm !== undefined)
         context.levels.check(asked.level, signerChain, algorithm);
       const toBeOpened = {

@@ -1,17 +1,14 @@
 import { z } from 'zod';
-import { chainFor } from '../../certificates/chains.ts';
 import { isFault, refusalOf } from '../../faults.ts';
-import { requiredSecret } from '../../keys/credentials.ts';
-import type { KeyRecord } from '../../keys/key-record.ts';
-import type { SignerChain } from '../../signatures/format.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { askedSigning, InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
-import { operation, type Context } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
+import { checkIdentityOf, checksIdentity } from '../fields/digital-identity.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
 import {
   auditedDigests,
@@ -24,6 +21,7 @@ import {
 } from '../../signatures/signatures.ts';
 import { Refusal } from '../../result-codes.ts';
 import { TokenCannot } from '../../token/token.ts';
+import { signingKey } from './signing-key.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -53,11 +51,9 @@ export const sign = operation({
     checkOutput(optionalInputs, asked);
     checkKeyReference(keyReference);
 
-    const key = await context.keys.find(context.caller.tenant, keyReference.reference);
-    context.keys.checkUsable(key, 'sign');
-    const given = requiredSecret(key, 'SIGN', keyReference);
-    const chain = signerOf(key, context, asked.trustedCa?.fingerprint);
-    const plan = signerPlan(asked, askedDocuments, { key, chain });
+    const key = await signingKey(keyReference, asked, context);
+    const { chain } = key.signer;
+    const plan = signerPlan(asked, askedDocuments, key.signer);
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);
@@ -66,6 +62,7 @@ export const sign = operation({
       const signatures = await prepareSignatures(plan, documents, context.threads);
       context.audit.digests.push(...auditedDigests(signatures));
       await opened.checkUnchanged();
+      if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
       if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
       // One message to the token: all documents of a request use one algorithm.
       const toBeSigned = {
@@ -83,7 +80,7 @@ export const sign = operation({
         context.notices.push(...evidenceNotices(evidence));
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
-      return await withTokensAbility(plan, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));
+      return await withTokensAbility(plan, async () => unlessChanged(async () => key.sign(toBeSigned, signatures, complete)));
     } finally {
       await opened.close();
     }
@@ -98,16 +95,6 @@ async function unlessChanged<T>(work: () => Promise<T>): Promise<T> {
     if (!isFault(error, 'CONTENT_CHANGED')) throw error;
     throw refusalOf(error, { at: '/inputDocuments', message: 'a file changed while it was being signed' });
   }
-}
-
-/**
- * Returns the signer with the chain of the authority that issued the certificate, which may no
- * longer be the tenant's.
- */
-function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
-  const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
-  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is no longer configured`);
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers };
 }
 
 /**

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { SignatureBroken } from '../../cms/verify-signer-info.ts';
-import { contentBytes, contentPieces, type Content, type SignedFile } from '../../documents/content.ts';
+import { contentBytes, type Content, type SignedFile } from '../../documents/content.ts';
 import { PdfFault } from '../../pdf/pdf-fault.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signedAttributes } from '../cades/signed-attributes.ts';
-import { contentSource } from '../content-source.ts';
+import { bytesOf, contentSource } from '../content-source.ts';
 import { isAtLeast } from '../levels/level-writer.ts';
 import { oneForEach, type SignatureFormat, type Workload } from '../format.ts';
 import { cmsRoomBytes, detachedCms } from './detached-cms.ts';
@@ -144,10 +144,6 @@ function contentsOf(cms: Uint8Array, [, start, end]: ByteRange): Uint8Array {
   const contents = new Uint8Array((end - start - 2) / 2);
   contents.set(cms);
   return contents;
-}
-
-function bytesOf(content: Content): Uint8Array {
-  return content instanceof Uint8Array ? content : Buffer.concat(Array.from(contentPieces(content), (piece) => Buffer.from(piece)));
 }
 
 /** Adds the digest to a file, which is compared with its content on delivery. */

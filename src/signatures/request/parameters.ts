@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { notSupported, Text } from '../../fields/values.ts';
 import { RawSignature } from '../raw/raw-fields.ts';
+import { Code2DDocSignature } from '../twoddoc/code-fields.ts';
 import { sharedMembers } from './shared-members.ts';
 import { EnvelopedXadesParameters } from './xml-fields.ts';
 import { XP7Signature } from './xp7-signature.ts';
@@ -10,26 +10,7 @@ import { XP7Signature } from './xp7-signature.ts';
  */
 export const SignatureParameters = z.strictObject({
   rawSignature: RawSignature.optional().describe('signs the bytes of each document, or its digest'),
-  code2DDocSignature: z
-    .strictObject({
-      code2DDocParameters: z
-        .strictObject({
-          text: Text.optional().describe('text beside the code; default: 2D-Doc'),
-          imageFormat: z.enum(['PNG', 'TIFF']).optional().describe('with outputMode IMAGE; default: PNG'),
-          checkDigitalIdentity: z.boolean().optional().describe('whether the header of the zone must name the signing identity'),
-          outputMode: z
-            .enum(['SIGNED_CODE', 'XML', 'IMAGE'])
-            .optional()
-            .describe('SIGNED_CODE (default): the code; IMAGE: an image of it; XML: a document that describes it'),
-          textPosition: z
-            .enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT'])
-            .optional()
-            .describe('position of the text; with outputMode IMAGE; default: BOTTOM'),
-        })
-        .optional(),
-    })
-    .optional()
-    .meta(notSupported),
+  code2DDocSignature: Code2DDocSignature.optional().describe('signs each document, a 2D-Doc data zone, and returns its code'),
   envelopedXAdESSignature: z
     .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
     .optional()

@@ -9,16 +9,10 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
 import { readCertificateText, type Certificate } from '../../x509/certificate.ts';
 import { commonNameOf } from '../../x509/distinguished-name.ts';
+import { zoneCurves, type ZoneCurve } from '../code/curves.ts';
 import { typesNamedBy } from './certificate-types.ts';
 
-/** Curves of 2D-Doc, each with the hash that goes with it (ANTS, 2D-Doc v3.2.6, §3.5). */
-const curves = {
-  prime256v1: { curve: 'P-256', algorithm: { scheme: 'ECDSA', hash: 'sha256' } },
-  secp384r1: { curve: 'P-384', algorithm: { scheme: 'ECDSA', hash: 'sha384' } },
-  secp521r1: { curve: 'P-521', algorithm: { scheme: 'ECDSA', hash: 'sha512' } },
-} as const satisfies Record<string, { readonly curve: string; readonly algorithm: SignatureAlgorithm }>;
-
-export type Curve = (typeof curves)[keyof typeof curves]['curve'];
+export type Curve = ZoneCurve['name'];
 
 /** A configured digital identity: a certificate of a 2D-Doc CA, whose key is on the token. */
 export interface DigitalIdentity extends IdentityName {
@@ -34,6 +28,9 @@ export interface DigitalIdentity extends IdentityName {
   /** `keyReference.reference`: SHA-1 of the certificate. */
   readonly reference: KeyReferenceId;
 }
+
+/** What decides which headers the holder of a certificate may sign. */
+export type HeaderRules = Pick<DigitalIdentity, 'ca' | 'certificateId' | 'certificate' | 'types' | 'certificateTypes'>;
 
 /** The part of a zone's header that concerns the identity that signs it. */
 export interface IdentityHeader {
@@ -56,13 +53,13 @@ export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityCon
   if (issuer !== ca) throw new Error(`${config.certificate}: the issuer is ${shown(issuer)}, not the CA ${ca}`);
   if (subject !== certificateId) throw new Error(`${config.certificate}: the common name is ${shown(subject)}, not ${certificateId}`);
   const publicKey = readPublicKey(certificate.subjectPublicKeyInfo);
-  const known = Object.entries(curves).find(([name]) => name === publicKey.asymmetricKeyDetails?.namedCurve)?.[1];
+  const known = zoneCurves.find(({ namedCurve }) => namedCurve === publicKey.asymmetricKeyDetails?.namedCurve);
   if (known === undefined) throw new Error(`${config.certificate}: its key is not on one of the curves P-256, P-384 and P-521`);
   return {
     ...{ tenant, ca, certificateId, certificate, publicKey },
     types: types === undefined ? undefined : new Set(types),
     certificateTypes: typesNamedBy(certificate),
-    ...known,
+    ...{ curve: known.name, algorithm: known.algorithm },
     reference: parseKeyReferenceId(certificate.sha1Fingerprint),
   };
 }
@@ -78,7 +75,7 @@ export function maySignType({ types, certificateTypes }: Pick<DigitalIdentity, '
  * @param at date of the signature in the header; undefined: it has none
  */
 export function headerFault(
-  identity: DigitalIdentity,
+  identity: HeaderRules,
   { ca, certificate, type }: IdentityHeader,
   at: Date | undefined,
 ): string | undefined {
@@ -96,6 +93,12 @@ export function headerFault(
   if (day !== undefined && own.notAfter.getTime() < day)
     return `the certificate of the identity ended on ${dayOf(own.notAfter)}, before the date of the signature`;
   return undefined;
+}
+
+/** Returns the rules of a certificate alone, whose key is somewhere else. Names that it lacks are empty. */
+export function rulesOfCertificate(certificate: Certificate): HeaderRules {
+  const [ca = '', certificateId = ''] = [certificate.issuer, certificate.subject].map((name) => commonNameOf(name));
+  return { ca, certificateId, certificate, types: undefined, certificateTypes: typesNamedBy(certificate) };
 }
 
 function certificateIn(file: string): Certificate {

@@ -8,6 +8,7 @@ import type { PadesState } from '../../../src/signatures/pades/pades-state.ts';
 import { XP7Signature } from '../../../src/signatures/request/xp7-signature.ts';
 import { madePdf, revised, usualObjects, type MadeOptions } from '../../pdf/made-pdf.ts';
 import { chainOf, documentOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
+import { requestRules } from '../../support/request-rules.ts';
 
 const signer = softwareSigner('Golden signer');
 const commonName = (name: string): Uint8Array => der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), der.utf8String(name))));
@@ -25,7 +26,7 @@ const chain = { ...chainOf(signer), certificate, issuers: [] };
 const now = new Date('2026-01-02T03:04:05.678Z');
 
 function prepared(pdf: Uint8Array, xp7: Readonly<Record<string, unknown>>, mustBeQuick = false): Prepared<PadesState> {
-  const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl: () => undefined };
+  const rules = requestRules;
   const asked = padesEntry.asked(XP7Signature.parse({ XP7Format: 'PXP_7', ...xp7 }), rules);
   const plan = padesEntry.plan(asked, [], { key: { type: 'P-256' }, chain });
   return theOne(padesEntry.format.prepare([documentOf(pdf)], plan.parameters, chain, { now, mustBeQuick }));

@@ -2,6 +2,7 @@ import { contentPieces } from '../../../src/documents/content.ts';
 import { padesEntry } from '../../../src/signatures/pades/pades-entry.ts';
 import { XP7Signature } from '../../../src/signatures/request/xp7-signature.ts';
 import { chainOf, signingOf, softwareSigner, valueOf, type SoftwareSigner } from '../software-signer.ts';
+import { requestRules } from '../../support/request-rules.ts';
 
 export interface SigningOptions {
   readonly signer?: SoftwareSigner;
@@ -21,7 +22,7 @@ export function usualSigner(): SoftwareSigner {
 export function signPdf(pdf: Uint8Array, xp7: Readonly<Record<string, unknown>> = {}, options: SigningOptions = {}): Buffer {
   const { signer = usualSigner(), locale = { language: 'en', timeZone: 'UTC' }, password, now = new Date() } = options;
   const member = XP7Signature.parse({ XP7Format: 'PXP_7', ...xp7 });
-  const asked = padesEntry.asked(member, { allowSha1: false, locale, checkUrl: () => undefined });
+  const asked = padesEntry.asked(member, { ...requestRules, locale });
   const plan = padesEntry.plan(asked, [], {
     key: { type: signer.algorithm.scheme === 'ECDSA' ? 'P-256' : 'RSA-2048' },
     chain: chainOf(signer),

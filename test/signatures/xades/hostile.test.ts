@@ -10,8 +10,8 @@ import { repetitions } from '../../support/repetitions.ts';
 import { chainOf, joined, noLevels, valueOf } from '../software-signer.ts';
 import { randomRequest, type RandomRequest } from './random-request.ts';
 import { signer } from './xades-signer.ts';
+import { requestRules } from '../../support/request-rules.ts';
 
-const rules = { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' } as const, checkUrl: () => undefined };
 
 /** Work that the service does in threads is done here: a crash would end the test. */
 const here = {
@@ -30,7 +30,7 @@ async function outcomeOf({ parameters, contents }: RandomRequest): Promise<strin
   try {
     const documents = contents.map((content, index) => ({ id: `d${index}`, fileName: `document-${index}.xml`, source: { content } }));
     const plan = signerPlan(
-      askedFormat(parsed.data, rules),
+      askedFormat(parsed.data, requestRules),
       documents.map(() => ({ digestHash: undefined })),
       {
         key: { type: 'P-256' },

@@ -6,6 +6,7 @@ import { smallPdf } from '../../../support/small-pdf.ts';
 import { chainOf, joined, signingOf, theOne, valueOf } from '../../software-signer.ts';
 import { signPdf, usualSigner } from '../sign-pdf.ts';
 import { findingOf, stampToken, tokenFor } from './revised-pdf.ts';
+import { requestRules } from '../../../support/request-rules.ts';
 
 /** A tagged PDF. */
 const tagged = smallPdf({
@@ -23,7 +24,7 @@ const tagged = smallPdf({
 async function signedUpToLta(pdf: Uint8Array, parameters: Readonly<Record<string, unknown>>): Promise<Buffer> {
   const signer = usualSigner();
   const member = XP7Signature.parse({ XP7Format: 'PXP_7', XP7Providers: { PXP7Parameters: parameters } });
-  const asked = padesEntry.asked(member, { allowSha1: false, locale: { language: 'en', timeZone: 'UTC' }, checkUrl: () => undefined });
+  const asked = padesEntry.asked(member, requestRules);
   const plan = padesEntry.plan(asked, [], { key: { type: 'P-256' }, chain: chainOf(signer) });
   const document = { id: 'd', fileName: undefined, source: { content: pdf } };
   const prepared = theOne(

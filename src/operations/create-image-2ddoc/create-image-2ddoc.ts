@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { Base64, RequestId, Secret, Text } from '../../fields/values.ts';
+import { Refusal } from '../../result-codes.ts';
+import { codePicture, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
+import { checkText, textMaxCharacters } from '../../twoddoc/picture/text-bitmap.ts';
+import { refusing } from '../../twoddoc/refusing.ts';
+import { TwoDDocFault } from '../../twoddoc/two-d-doc-fault.ts';
+import { DataZoneSource, exampleSource } from '../fields/data-zone.ts';
+import { operation, type Context } from '../operation.ts';
+import { checkSignedCode, signedZone, zoneToSign } from './signed-code.ts';
+
+const CreateImageRequest = z.strictObject({
+  image2DDocSource: z.strictObject({
+    dataZoneSignatureSource: z
+      .strictObject({
+        password: Secret.describe('password of the key of the digital identity that the zone names; 1 to 1024 bytes'),
+        dataZoneSource: DataZoneSource.optional().describe('source of the zone; ignored if dataZone is given'),
+        dataZone: Base64.optional().describe('a ready-made zone, base64'),
+      })
+      .optional()
+      .describe('what is signed first; goes before signedCode'),
+    signedCode: Base64.optional().describe('a signed code, base64; ignored if dataZoneSignatureSource is given'),
+  }),
+  textOptions: z
+    .strictObject({
+      value: Text.optional().describe(`text beside the symbol; at most ${textMaxCharacters} characters; default: 2D-DOC`),
+      position: z.enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT']).optional().describe('side of the symbol; default: BOTTOM'),
+    })
+    .optional(),
+  imageFormat: z.enum(['PNG', 'TIFF']).optional().describe('default: PNG'),
+  requestID: RequestId.optional(),
+});
+type CreateImageRequest = z.output<typeof CreateImageRequest>;
+
+const ImageAnswer = z.strictObject({
+  width: z.int().nonnegative().describe('pixels, quiet zone and text included; 0 without an image'),
+  height: z.int().nonnegative().describe('pixels; 0 without an image'),
+  image: z.base64().optional().describe('the picture, base64: one bit a pixel, with its resolution'),
+});
+type ImageAnswer = z.output<typeof ImageAnswer>;
+
+/** Draws a 2D-Doc code, which it may sign first (contract §9). */
+export const createImage2DDoc = operation({
+  path: 'creator/createImage2DDoc',
+  role: 'doc2d',
+  spelling: 'majorCode',
+  takesIdempotencyKey: true,
+  summary: 'Makes the picture of a 2D-Doc code, and signs its data zone first if asked to.',
+  request: CreateImageRequest,
+  example: {
+    image2DDocSource: { dataZoneSignatureSource: { password: 'Jv2mZ0lq8xWc4s1tNfR3yQ', dataZoneSource: { source: exampleSource } } },
+    imageFormat: 'PNG',
+  },
+  answer: ImageAnswer,
+  failure: { width: 0, height: 0 },
+  async run({ image2DDocSource, textOptions, imageFormat }, context) {
+    const wish: PictureWish = {
+      format: imageFormat ?? 'PNG',
+      text: textOptions?.value ?? '2D-DOC',
+      position: textOptions?.position ?? 'BOTTOM',
+    };
+    checkWish(wish);
+    const { dataZoneSignatureSource, signedCode } = checkedSource(image2DDocSource);
+    if (dataZoneSignatureSource === undefined) {
+      const at = '/image2DDocSource/signedCode';
+      checkSignedCode(signedCode, at, context);
+      return refusing(at, () => imageOf(signedCode, wish, context));
+    }
+    const zone = zoneToSign(dataZoneSignatureSource, context);
+    return signedZone(zone, dataZoneSignatureSource.password, context, (code) =>
+      refusing('/image2DDocSource/dataZoneSignatureSource', () => imageOf(code, wish, context)),
+    );
+  },
+});
+
+function imageOf(code: Uint8Array, wish: PictureWish, { caller, config }: Context): ImageAnswer {
+  const { content, width, height } = codePicture(code, wish, pictureSettings(config, caller.tenant));
+  return { width, height, image: Buffer.from(content).toString('base64') };
+}
+
+/** @throws {Refusal} FIELD_INVALID */
+function checkWish({ text }: PictureWish): void {
+  try {
+    checkText(text);
+  } catch (error) {
+    if (!(error instanceof TwoDDocFault)) throw error;
+    throw new Refusal('FIELD_INVALID', { at: '/textOptions/value', message: error.message, cause: error });
+  }
+}
+
+type Source = CreateImageRequest['image2DDocSource'];
+type CheckedSource =
+  | { readonly dataZoneSignatureSource: NonNullable<Source['dataZoneSignatureSource']>; readonly signedCode?: undefined }
+  | { readonly dataZoneSignatureSource: undefined; readonly signedCode: Uint8Array };
+
+/** Returns what counts of the source. @throws {Refusal} FIELDS_INCONSISTENT if nothing is given to be drawn */
+function checkedSource({ dataZoneSignatureSource, signedCode }: Source): CheckedSource {
+  const at = '/image2DDocSource';
+  if (dataZoneSignatureSource === undefined) {
+    if (signedCode !== undefined) return { dataZoneSignatureSource, signedCode };
+    throw new Refusal('FIELDS_INCONSISTENT', { at, message: 'dataZoneSignatureSource or signedCode is required' });
+  }
+  const { dataZone, dataZoneSource } = dataZoneSignatureSource;
+  if (dataZone !== undefined || dataZoneSource !== undefined) return { dataZoneSignatureSource };
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: `${at}/dataZoneSignatureSource`,
+    message: 'dataZone or dataZoneSource is required',
+  });
+}
