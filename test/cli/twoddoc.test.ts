@@ -11,6 +11,7 @@ import { Keyring } from '../../src/keys/keyring.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { DigitalIdentities } from '../../src/twoddoc/identities/digital-identities.ts';
+import { TwoDDocFault } from '../../src/twoddoc/two-d-doc-fault.ts';
 import { certifyKey } from '../support/identity-certificate.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
@@ -124,6 +125,12 @@ describe('signetctl twoddoc identity', () => {
         ] as const;
         for (const [secret, code] of refusals)
           await expect(identities.sign(identity, secret, [zone], complete)).rejects.toMatchObject({ code });
+        const long = Buffer.concat([zone, Buffer.alloc(8192, 0x41)]);
+        const secret = { password: added.password };
+        await expect(identities.sign(identity, secret, [zone, long], complete)).rejects.toThrow(TwoDDocFault);
+        const many = Array.from({ length: 200 }, () => long.subarray(0, 8192));
+        await expect(identities.sign(identity, secret, many, complete)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+        expect(await identities.sign(identity, secret, many.slice(0, 100), complete)).toHaveLength(100);
         expect(identities.findByReference(demo, identity.reference)).toBe(identity);
         expect(identities.findByReference(tenantId('other'), identity.reference)).toBeUndefined();
         expect(identities.find(tenantId('other'), 'FR99', certificateId)).toBeUndefined();

@@ -8,8 +8,13 @@ import type { KeyReferenceId } from '../../keys/key-record.ts';
 import type { Keyring } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
+import { maxZoneBytes } from '../../token/wire/sign-message.ts';
 import { dataVerifies } from '../../verification/verify-value.ts';
+import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { maySignType, readDigitalIdentity, type DigitalIdentity } from './digital-identity.ts';
+
+/** Leaves room for lengths and proofs in a message to the token host. */
+const zonesMaxBytes = 900 * 1024;
 
 type Keys = Pick<Keyring, 'findIdentity' | 'signZones'>;
 
@@ -82,7 +87,9 @@ export class DigitalIdentities {
    * @param zones the exact bytes of each: header and message (ANTS, 2D-Doc v3.2.6, §3.5)
    * @throws {Refusal} as `keyOf`; KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELD_MISSING without a
    *   password
-   * @throws {Error} if a value does not verify
+   * @throws {TwoDDocFault} if a zone is longer than any symbol could hold
+   * @throws {Error} if the token host sees no zone of version 02, 03 or 04 in one of them, or a value
+   *   does not verify
    */
   async sign<T extends object>(
     identity: DigitalIdentity,
@@ -93,6 +100,7 @@ export class DigitalIdentities {
     const key = await this.keyOf(identity);
     if (password === undefined)
       throw new Refusal('FIELD_MISSING', { message: 'the key of a digital identity is activated by its password, which is required' });
+    checkLengths(zones);
     const given = { member: 'password', bytes: passwordBytes(password), transactionId } as const;
     const { algorithm, publicKey } = identity;
     return this.#keys.signZones(key, given, { algorithm, zones }, async (values) => {
@@ -124,6 +132,19 @@ export class DigitalIdentities {
   #of(tenant: TenantId): readonly DigitalIdentity[] {
     return this.#byTenant.get(tenant) ?? [];
   }
+}
+
+/**
+ * Checks that the zones fit into one message to the token host.
+ * @throws {TwoDDocFault}
+ * @throws {Refusal} UNSUPPORTED
+ */
+function checkLengths(zones: readonly Uint8Array[]): void {
+  if (zones.some(({ length }) => length > maxZoneBytes))
+    throw new TwoDDocFault(`a zone has more than ${maxZoneBytes} characters, several times what the largest symbol holds`);
+  const bytes = zones.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > zonesMaxBytes)
+    throw new Refusal('UNSUPPORTED', { message: `the zones of a request have at most ${zonesMaxBytes} characters together` });
 }
 
 /** Returns ECDSA-Sig-Value (RFC 3279 §2.2.3), which the verifier takes, for r‖s. */
