@@ -42,6 +42,7 @@ import { serviceHealth } from './readiness.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { standByWhileOlder } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
+import { warmUp } from '../twoddoc/picture/picture.ts';
 
 interface Start {
   readonly config: Config;
@@ -204,6 +205,7 @@ async function serve(
     drainSeconds: () => reloader.config.limits.drainSeconds,
     endAdministration: async () => adminSocket.close(),
   });
+  warmUpPictures(config.tenants);
   log.info('ready', await listenAll(servers, config.listeners, sockets));
   watchdog.start();
   manager.ready(servingStatus(reloader.last));
@@ -211,6 +213,12 @@ async function serve(
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
+}
+
+/** Loads what pictures of 2D-Doc need, so that no request waits for it. */
+function warmUpPictures(tenants: Config['tenants']): void {
+  const settings = Object.values(tenants).filter(({ twoDDoc }) => twoDDoc.identities.length > 0);
+  for (const encodation of new Set(settings.map(({ twoDDoc }) => twoDDoc.encodation))) warmUp(encodation);
 }
 
 function servingStatus(last: LastReload | undefined): string {

@@ -9,9 +9,7 @@ describe('the table of formats', () => {
   it('takes SHA-1 only for the tenants that the configuration names', () => {
     const parameters = { XP7Signature: xp7({ digestAlgorithm: 'SHA_1' }) };
     expect(() => askedFormat(parameters as never, rules)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }) as Error);
-    expect(
-      askedFormat(parameters as never, { ...requestRules, allowSha1: true }),
-    ).toMatchObject({ format: 'cms', isText: false });
+    expect(askedFormat(parameters as never, { ...requestRules, allowSha1: true })).toMatchObject({ format: 'cms', isText: false });
   });
 
   it('finds the format, and what it takes', () => {

@@ -30,7 +30,10 @@ export interface ZoneToSign extends MadeZone {
  * @throws {Refusal} DOCUMENT_INVALID, also for a zone whose code fits into no symbol;
  *   IDENTITY_NOT_ALLOWED
  */
-export function zoneToSign({ dataZone, dataZoneSource }: ZoneGiven, { caller, identities }: Pick<Context, 'caller' | 'identities'>): ZoneToSign {
+export function zoneToSign(
+  { dataZone, dataZoneSource }: ZoneGiven,
+  { caller, identities }: Pick<Context, 'caller' | 'identities'>,
+): ZoneToSign {
   const at = dataZone === undefined ? `${sourceAt}/dataZoneSource/source` : `${sourceAt}/dataZone`;
   const { tenant } = caller;
   const made: MadeZone =

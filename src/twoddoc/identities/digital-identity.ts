@@ -74,11 +74,7 @@ export function maySignType({ types, certificateTypes }: Pick<DigitalIdentity, '
  * undefined if it may. The curve is not compared: it decides the algorithm.
  * @param at date of the signature in the header; undefined: it has none
  */
-export function headerFault(
-  identity: HeaderRules,
-  { ca, certificate, type }: IdentityHeader,
-  at: Date | undefined,
-): string | undefined {
+export function headerFault(identity: HeaderRules, { ca, certificate, type }: IdentityHeader, at: Date | undefined): string | undefined {
   const { certificateId, certificate: own, types, certificateTypes } = identity;
   if (ca !== identity.ca) return `the zone names the CA ${ca}; that of the identity is ${identity.ca}`;
   if (certificate !== certificateId) return `the zone names the certificate ${certificate}; that of the identity is ${certificateId}`;

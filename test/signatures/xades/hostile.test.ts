@@ -12,7 +12,6 @@ import { randomRequest, type RandomRequest } from './random-request.ts';
 import { signer } from './xades-signer.ts';
 import { requestRules } from '../../support/request-rules.ts';
 
-
 /** Work that the service does in threads is done here: a crash would end the test. */
 const here = {
   run: async <Result>({ module, name }: { module: URL; name: string }, task: object): Promise<Result> => {
