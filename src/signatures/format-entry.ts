@@ -88,8 +88,6 @@ export type AskedBy =
  * asks for it.
  */
 export interface FormatEntry<Member, Options, Parameters, State> {
-  /** Name of the format in messages, as in the interface. */
-  readonly title: string;
   readonly askedBy: AskedBy;
   readonly format: SignatureFormat<Parameters, State>;
   /** Writes the levels above baseline B, if the format has any. */

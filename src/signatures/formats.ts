@@ -44,7 +44,7 @@ export interface AskedFormat extends AskedSignature {
 
 /**
  * Finds the format that the parameters ask for and reads them.
- * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT
  */
 export function askedFormat(parameters: SignatureParameters, rules: RequestRules): AskedFormat {
   // The schema allows no other members.
@@ -62,11 +62,8 @@ export function askedFormat(parameters: SignatureParameters, rules: RequestRules
     const { askedBy } = formats[name];
     return askedBy.member === 'XP7Signature' ? askedBy.xp7Format === XP7Signature?.XP7Format : askedBy.member === member;
   });
-  if (format !== undefined) return { ...formats[format].asked(parameters[member], rules), format };
-  throw new Refusal('UNSUPPORTED', {
-    at: `/parameters/${member}`,
-    message: `not supported by this version; supported: ${formatNames.map((name) => formats[name].title).join('; ')}`,
-  });
+  if (format === undefined) throw new Error(`no format for the member ${member}`);
+  return { ...formats[format].asked(parameters[member], rules), format };
 }
 
 /** Documents to prepare in one format. Can be cloned into a thread. */

@@ -339,7 +339,7 @@ describe('sign refuses', () => {
     ['1/103', 'no member of parameters', {}, documents],
     ['1/103', 'two members of parameters', { ...raw(), ...cades(true) }, documents],
     ['1/105', 'enveloped XAdES of a text that is no XML', { envelopedXAdESSignature: {} }, documents],
-    ['1/104', '2D-Doc', { code2DDocSignature: {} }, documents],
+    ['1/103', '2D-Doc with an RSA key', { code2DDocSignature: {} }, documents],
     ['1/105', 'PAdES of a document that is no PDF', { XP7Signature: { XP7Format: 'PXP_7' } }, documents],
     ['1/101', 'no XP7Format', { XP7Signature: {} }, documents],
     ['1/101', 'CXP_7 that says neither attached nor detached', { XP7Signature: { XP7Format: 'CXP_7' } }, documents],

@@ -30,7 +30,11 @@ describe('the table of formats', () => {
   it.each([
     [{}, 'FIELDS_INCONSISTENT', '/parameters'],
     [{ rawSignature: {}, XP7Signature: xp7({}) }, 'FIELDS_INCONSISTENT', '/parameters'],
-    [{ code2DDocSignature: {} }, 'UNSUPPORTED', '/parameters/code2DDocSignature'],
+    [
+      { code2DDocSignature: { code2DDocParameters: { text: '2D\u0000' } } },
+      'FIELD_INVALID',
+      '/parameters/code2DDocSignature/code2DDocParameters/text',
+    ],
     [
       { XP7Signature: xp7({ longTermValidation: {}, XP7Format: 'DXXP_7' }) },
       'FIELDS_INCONSISTENT',

@@ -18,7 +18,6 @@ interface CmsOptions {
 
 /** The member `XP7Signature` of the parameters with XP7Format CXP_7: CAdES. */
 export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsState> = {
-  title: 'XP7Signature with XP7Format CXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'CXP_7' },
   format: cmsFormat,
   levels: cadesLevels,

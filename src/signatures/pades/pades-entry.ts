@@ -22,7 +22,6 @@ interface PadesOptions {
 
 /** The member `XP7Signature` of the parameters with XP7Format PXP_7: PAdES. */
 export const padesEntry: FormatEntry<XP7Signature, PadesOptions, PadesParameters, PadesState> = {
-  title: 'XP7Signature with XP7Format PXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'PXP_7' },
   format: padesFormat,
   levels: padesLevels,

@@ -18,7 +18,6 @@ interface RawOptions {
 
 /** The member `rawSignature` of the parameters. */
 export const rawEntry: FormatEntry<RawSignature, RawOptions, RawParameters, null> = {
-  title: 'rawSignature',
   askedBy: { member: 'rawSignature' },
   format: rawFormat,
   levels: undefined,

@@ -14,7 +14,6 @@ interface CodeOptions {
 
 /** The member `code2DDocSignature` of the parameters. */
 export const codeEntry: FormatEntry<Code2DDocSignature, CodeOptions, CodeParameters, CodeState> = {
-  title: 'code2DDocSignature',
   askedBy: { member: 'code2DDocSignature' },
   format: codeFormat,
   levels: undefined,

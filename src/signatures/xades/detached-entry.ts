@@ -25,7 +25,6 @@ interface DetachedOptions {
 
 /** The member `XP7Signature` with XP7Format DXXP_7: one signature over all documents. */
 export const detachedEntry: FormatEntry<XP7Signature, DetachedOptions, DetachedParameters, DetachedState> = {
-  title: 'XP7Signature with XP7Format DXXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'DXXP_7' },
   format: detachedFormat,
   levels: xadesLevels(detachedReader),

@@ -32,7 +32,6 @@ const propertiesOf = (at: string): string => `${at}/signedProperties`;
 
 /** The member `envelopedXAdESSignature` of the parameters. */
 export const envelopedEntry: FormatEntry<Member, EnvelopedOptions, EnvelopedParameters, EnvelopedState> = {
-  title: 'envelopedXAdESSignature',
   askedBy: { member: 'envelopedXAdESSignature' },
   format: envelopedFormat,
   levels: xadesLevels(wholeDocument),
@@ -65,7 +64,6 @@ export const envelopedEntry: FormatEntry<Member, EnvelopedOptions, EnvelopedPara
 
 /** The member `XP7Signature` with XP7Format EXXP_7: the same with other names. */
 export const xp7EnvelopedEntry: FormatEntry<XP7Signature, EnvelopedOptions, EnvelopedParameters, EnvelopedState> = {
-  title: 'XP7Signature with XP7Format EXXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'EXXP_7' },
   format: envelopedFormat,
   levels: xadesLevels(wholeDocument),

@@ -17,7 +17,6 @@ interface EnvelopingOptions {
 
 /** The member `XP7Signature` with XP7Format EGXXP_7. */
 export const envelopingEntry: FormatEntry<XP7Signature, EnvelopingOptions, XadesParameters, EnvelopingState> = {
-  title: 'XP7Signature with XP7Format EGXXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'EGXXP_7' },
   format: envelopingFormat,
   levels: xadesLevels(wholeDocument),

@@ -15,12 +15,14 @@ const OpenApi = z.looseObject({
   ),
 });
 
+const rootOf = (path: string): string => (path.startsWith('creator/') ? '/doc2d' : '/sign');
+
 describe('/openapi.json', () => {
   it('has every operation of the table and the paths of the transfer store, and no other', async () => {
     const { status, headers, text } = await send('app', { path: '/openapi.json', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const { paths } = OpenApi.parse(JSON.parse(text));
-    expect(Object.keys(paths)).toEqual([...operations.map(({ path }) => `/sign/${path}`), '/ftm/files', '/ftm/files/{fileID}']);
+    expect(Object.keys(paths)).toEqual([...operations.map(({ path }) => `${rootOf(path)}/${path}`), '/ftm/files', '/ftm/files/{fileID}']);
     expect(Object.keys(paths['/ftm/files/{fileID}'] ?? {})).toEqual(['get', 'delete']);
   });
 
@@ -74,7 +76,7 @@ describe('/docs', () => {
   it('names every operation, field and code, and loads nothing', async () => {
     const { status, headers, text } = await send('app', { path: '/docs', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    for (const { path } of operations) expect(text).toContain(`POST /sign/${path}`);
+    for (const { path } of operations) expect(text).toContain(`POST ${rootOf(path)}/${path}`);
     for (const [name, { minor }] of Object.entries(resultCodes)) expect(text.includes(name) && text.includes(`>${minor}<`)).toBe(true);
     for (const path of ['POST /ftm/files', 'GET /ftm/files/{fileID}', 'DELETE /ftm/files/{fileID}']) expect(text).toContain(path);
     expect(text).toContain('/keyReference/reference');
