@@ -15,7 +15,7 @@ export const repeatedTests = [
   'test/pdf/hostile.test.ts',
   'test/signatures/xades/hostile.test.ts',
   'test/token/faults.test.ts',
-  'test/twoddoc/{hostile,picture/picture,source/valid-sources,symbol/symbol-properties}.test.ts',
+  'test/twoddoc/{hostile,picture/picture,round-trip,source/valid-sources,symbol/symbol-properties}.test.ts',
   'test/xml/{canonical-properties,libxml2-differences}.test.ts',
 ];
 
@@ -32,7 +32,7 @@ export const lightTests = globSync(
     'test/keys/{attempts-at-once,digest-binding,key-cache,key-rules,reserved}.test.ts',
     'test/operations/{limit-sizes,parse-request,signature-values}.test.ts',
     'test/token/{account-files,call-clock,dispatcher,host-link,host-questions,key-directory,module-profile}.test.ts',
-    'test/twoddoc/{base32,hostile,tables}.test.ts',
+    'test/twoddoc/{base32,hostile,round-trip,tables}.test.ts',
     'test/twoddoc/{code,picture,source,symbol,zone}/*.test.ts',
     'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,wire-rules,wire,wrong-secret-rules}.test.ts',
   ],

@@ -62,7 +62,7 @@ export class OwnService implements Addresses {
     this.#agents.set(client, agent);
     return new Promise((resolve, reject) => {
       const options = { agent, method: 'POST', headers: { 'Content-Type': 'application/json' } };
-      const sent = request(`${this.baseUrl}/sign/${operation}`, options, (response) => {
+      const sent = request(`${this.baseUrl}/${operation.startsWith('creator/') ? 'doc2d' : 'sign'}/${operation}`, options, (response) => {
         text(response).then(resolve, reject);
       });
       sent.on('error', reject);
