@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { CaIdentifier, CertificateIdentifier, DocumentTypeCode } from '../../config/two-d-doc-config.ts';
+import { isSignedType } from '../../twoddoc/identities/digital-identity.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 
 /** Options that name a digital identity. */
@@ -18,7 +19,10 @@ export function checkIdentity({ ca, certificateId }: IdentityOptions): void {
 /** Returns the codes of a comma-separated list. @throws {CommandError} */
 export function typesOf(text: string | undefined): string[] | undefined {
   const types = text?.split(',').map((code) => code.trim());
-  for (const type of types ?? []) check(DocumentTypeCode, type, '--types');
+  for (const type of types ?? []) {
+    check(DocumentTypeCode, type, '--types');
+    if (!isSignedType(type)) throw new CommandError(exitCodes.usage, `--types: there are no documents of type ${type} that can be signed`);
+  }
   return types;
 }
 

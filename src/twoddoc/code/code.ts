@@ -1,6 +1,6 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
-import { valueVerifies } from '../../verification/verify-value.ts';
+import { dataVerifies, type DataAlgorithm } from '../../verification/verify-value.ts';
 import { decodeBase32, encodeBase32 } from '../base32.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { zoneCurves, type ZoneCurve } from './curves.ts';
@@ -71,8 +71,12 @@ function splitFirstVersion(code: Uint8Array): Code {
 
 /** Whether the signature is the key's, over the exact bytes of the zone. A key of another curve is false. */
 export function codeVerifies({ zone, signature, curve }: Code, publicKey: KeyObject): boolean {
-  const { hash } = curve.algorithm;
+  return zoneVerifies(zone, signature, curve.algorithm, publicKey);
+}
+
+/** Whether r‖s is the key's signature over the exact bytes of a zone. Another length is false. */
+export function zoneVerifies(zone: Uint8Array, signature: Uint8Array, algorithm: DataAlgorithm, publicKey: KeyObject): boolean {
   const half = signature.length / 2;
   const value = der.sequence(der.integer(signature.subarray(0, half)), der.integer(signature.subarray(half)));
-  return valueVerifies(publicKey, curve.algorithm, createHash(hash).update(zone).digest(), value);
+  return dataVerifies(publicKey, algorithm, zone, value);
 }

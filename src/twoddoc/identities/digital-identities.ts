@@ -1,4 +1,3 @@
-import * as der from '../../asn1/der.ts';
 import { tenantId, type TenantId } from '../../clients/caller.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -9,7 +8,7 @@ import type { Keyring } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { maxZoneBytes } from '../../token/wire/sign-message.ts';
-import { dataVerifies } from '../../verification/verify-value.ts';
+import { zoneVerifies } from '../code/code.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { maySignType, readDigitalIdentity, type DigitalIdentity } from './digital-identity.ts';
 
@@ -104,7 +103,7 @@ export class DigitalIdentities {
     const given = { member: 'password', bytes: passwordBytes(password), transactionId } as const;
     const { algorithm, publicKey } = identity;
     return this.#keys.signZones(key, given, { algorithm, zones }, async (values) => {
-      const areRight = zones.every((zone, index) => dataVerifies(publicKey, algorithm, zone, sigValueOf(values[index])));
+      const areRight = zones.every((zone, index) => zoneVerifies(zone, values[index] ?? new Uint8Array(), algorithm, publicKey));
       if (!areRight) throw new Error(`a signature of the identity ${identity.ca} ${identity.certificateId} does not verify`);
       return complete(values);
     });
@@ -145,10 +144,4 @@ function checkLengths(zones: readonly Uint8Array[]): void {
   const bytes = zones.reduce((sum, { length }) => sum + length, 0);
   if (bytes > zonesMaxBytes)
     throw new Refusal('UNSUPPORTED', { message: `the zones of a request have at most ${zonesMaxBytes} characters together` });
-}
-
-/** Returns ECDSA-Sig-Value (RFC 3279 §2.2.3), which the verifier takes, for r‖s. */
-function sigValueOf(value: Uint8Array = new Uint8Array()): Uint8Array {
-  const half = value.length / 2;
-  return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
 }

@@ -10,6 +10,7 @@ import { readPublicKey } from '../../verification/public-key.ts';
 import { readCertificateText, type Certificate } from '../../x509/certificate.ts';
 import { commonNameOf } from '../../x509/distinguished-name.ts';
 import { zoneCurves, type ZoneCurve } from '../code/curves.ts';
+import { documentType } from '../tables/document-types.ts';
 import { typesNamedBy } from './certificate-types.ts';
 
 export type Curve = ZoneCurve['name'];
@@ -43,11 +44,13 @@ const dayMs = 86_400_000;
 
 /**
  * Reads a configured identity.
- * @throws {Error} if the file cannot be read, is no certificate, or does not fit the identifiers;
- *   the message is for an operator and has no place
+ * @throws {Error} if a type is none, or the file cannot be read, is no certificate, or does not fit
+ *   the identifiers; the message is for an operator and has no place
  */
 export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityConfig): DigitalIdentity {
   const { ca, certificateId, types } = config;
+  const noType = types?.find((code) => !isSignedType(code));
+  if (noType !== undefined) throw new Error(`types: there are no documents of type ${noType} that can be signed`);
   const certificate = certificateIn(config.certificate);
   const [issuer, subject] = [certificate.issuer, certificate.subject].map((name) => commonNameOf(name));
   if (issuer !== ca) throw new Error(`${config.certificate}: the issuer is ${shown(issuer)}, not the CA ${ca}`);
@@ -62,6 +65,11 @@ export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityCon
     ...{ curve: known.name, algorithm: known.algorithm },
     reference: parseKeyReferenceId(certificate.sha1Fingerprint),
   };
+}
+
+/** Whether the rules of a document type are known, so that its zones can be checked. */
+export function isSignedType(code: string): boolean {
+  return documentType(code)?.isPublic === true;
 }
 
 /** Whether configuration and certificate let the identity sign documents of this type. */

@@ -66,6 +66,10 @@ describe('a configured digital identity', () => {
 });
 
 describe('the document types of an identity', () => {
+  it.each(['ZZ', '29', 'B3'])('are those whose rules are known: not %s', (type) => {
+    expect(() => identityOf(issued(), [type])).toThrow(`there are no documents of type ${type} that can be signed`);
+  });
+
   it('are those that the configuration names; without any, all', () => {
     const certificate = issued();
     expect(['01', '02', 'A0'].map((type) => maySignType(identityOf(certificate, ['01', 'A0']), type))).toEqual([true, false, true]);
