@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description as shared } from './support/api.ts';
 import { quickstartEnvironment } from './support/quickstart-environment.ts';
+import { readByOthers } from './support/symbol-readers.ts';
 import { changeKeyId, privateKeysOnToken } from './support/token-listing.ts';
 
 const environment = quickstartEnvironment();
@@ -16,10 +17,17 @@ afterAll(() => {
 });
 
 describe('the quickstart', () => {
-  it('runs beside another one on free ports, and OpenSSL accepts its first signatures', () => {
+  it('runs beside another one on free ports, and OpenSSL accepts its first signatures', async () => {
     const account = environment.start();
     expect(account).toContain('CMS Verification successful');
-    expect(account).toContain('Verified OK');
+    expect(account).toMatch(/raw: +Verified OK/);
+    expect(account).toMatch(/2D-Doc: Verified OK \(read by /);
+    const [picture = ''] = /\S+\/bill\.png/.exec(account) ?? [];
+    const { dmtxread, zxing } = await readByOthers(readFileSync(picture));
+    const [zone, signature] = dmtxread?.toString('latin1').split('\u001f') ?? [];
+    expect(zone).toMatch(/^DC04FR000001.{8}0101FR26FR2475001/);
+    expect(signature).toMatch(/^[A-Z2-7]{103}$/);
+    expect(zxing).toEqual(dmtxread);
     const own = environment.description();
     expect(new Set([own, shared].flatMap(({ baseUrl, opsUrl, publicUrl }) => [baseUrl, opsUrl, publicUrl])).size).toBe(6);
     for (const file of [own.caCertificate, own.clientCertificate, own.clientKey, own.configFile, ...own.trustAnchors]) {
@@ -44,6 +52,19 @@ describe('the quickstart', () => {
     appendFileSync(before.configFile, 'paths: { signRoot: /signatures/v1 }\n');
     expect(environment.start()).toContain('CMS Verification successful');
     expect(environment.description()).toEqual({ ...before, signRoot: '/signatures/v1' });
+  });
+
+  it('reports why there is no code if the digital identity has another password, which is no failure of the quickstart', () => {
+    const file = join(environment.directory, '2d-doc', 'password');
+    const before = readFileSync(file, 'utf8');
+    environment.stop();
+    writeFileSync(file, 'another');
+    const account = environment.start();
+    expect(account).toMatch(/2D-Doc: no code was made: \/doc2d\/creator\/createImage2DDoc was answered with HTTP 200: .*"minorCode":202/);
+    expect(account).not.toContain('bill.png');
+    environment.stop();
+    writeFileSync(file, before);
+    expect(environment.start()).toContain('bill.png');
   });
 
   it('reports what answered if a request is refused', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { command } from './command.ts';
 import type { Description } from './configuration.ts';
+import { call, curlCommand, file } from './curl.ts';
 import { firstDocument, signaturePlace } from './first-document.ts';
 import { layout, projectDirectory } from './layout.ts';
 
@@ -18,8 +19,6 @@ export interface FirstSignature {
   readonly pdf: string;
   readonly pdfVerdict: string;
 }
-
-const file = (name: string): string => join(layout.first, name);
 
 const Created = z.object({
   result: z.object({ majorCode: z.literal(0) }),
@@ -40,7 +39,7 @@ export async function signFirstDocument(description: Description): Promise<First
   const document = file('document.md');
   copyFileSync(join(projectDirectory, 'README.md'), document);
 
-  const created = await call(Created, description, 'pki/createCertificate', 'create-certificate.json', {
+  const created = await call(Created, description, `${description.signRoot}/pki/createCertificate`, 'create-certificate.json', {
     certificationRequestInfo: {
       signatureActivationProtocol: 'PASSWORD',
       PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Camille Martin' } },
@@ -57,10 +56,14 @@ export async function signFirstDocument(description: Description): Promise<First
   const signature = file('document.md.p7s');
   writeEvidence(
     signature,
-    await call(Signed, description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }),
+    await call(Signed, description, `${description.signRoot}/signature/sign`, 'sign-cades.json', {
+      keyReference,
+      parameters: cades,
+      inputDocuments,
+    }),
   );
   const raw = { keyReference, parameters: { rawSignature: {} }, inputDocuments };
-  writeEvidence(file('document.md.sig'), await call(Signed, description, 'signature/sign', 'sign-raw.json', raw));
+  writeEvidence(file('document.md.sig'), await call(Signed, description, `${description.signRoot}/signature/sign`, 'sign-raw.json', raw));
 
   const cmsVerdict = await command('openssl', [
     ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', signature, '-content', document],
@@ -82,7 +85,7 @@ export async function signFirstDocument(description: Description): Promise<First
     reference: keyReference.reference,
     document,
     signature,
-    curl: `curl ${curlArguments(description, 'signature/sign', 'sign-cades.json').map(shellWord).join(' ')}`,
+    curl: curlCommand(description, `${description.signRoot}/signature/sign`, 'sign-cades.json'),
     cmsVerdict: cmsVerdict.trim(),
     rawVerdict: rawVerdict.trim(),
   };
@@ -108,7 +111,14 @@ async function signFirstPdf(
     { ID: 'contract', fileName: 'contract.pdf', base64Data: { base64Value: readFileSync(document).toString('base64') } },
   ];
   const pdf = file('contract-signed.pdf');
-  writeEvidence(pdf, await call(Signed, description, 'signature/sign', 'sign-pades.json', { keyReference, parameters, inputDocuments }));
+  writeEvidence(
+    pdf,
+    await call(Signed, description, `${description.signRoot}/signature/sign`, 'sign-pades.json', {
+      keyReference,
+      parameters,
+      inputDocuments,
+    }),
+  );
   const { covered, signature } = partsOf(readFileSync(pdf));
   writeFileSync(file('contract-covered.bin'), covered);
   writeFileSync(file('contract-signature.der'), signature);
@@ -129,48 +139,4 @@ function partsOf(pdf: Buffer): { readonly covered: Buffer; readonly signature: B
 
 function writeEvidence(path: string, answer: z.output<typeof Signed>): void {
   writeFileSync(path, Buffer.from(answer.evidenceObject.document.base64Data.base64Value, 'base64'));
-}
-
-/**
- * Sends a request from a file, since it has the key's password, which must not be on a command
- * line.
- * @throws {Error} with any other answer
- */
-async function call<T>(schema: z.ZodType<T>, description: Description, path: string, requestFile: string, body: object): Promise<T> {
-  writeFileSync(file(requestFile), JSON.stringify(body), { mode: 0o600 });
-  const said = await command('curl', ['--write-out', '\n%{http_code}', ...curlArguments(description, path, requestFile)]);
-  const end = said.lastIndexOf('\n');
-  const text = said.slice(0, end);
-  const answer = schema.safeParse(jsonIn(text));
-  if (answer.success) return answer.data;
-  throw new Error(`${description.signRoot}/${path} was answered with HTTP ${said.slice(end + 1)}: ${text}`);
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function curlArguments(description: Description, path: string, requestFile: string): string[] {
-  return [
-    ...[
-      '--silent',
-      '--show-error',
-      '--cacert',
-      description.caCertificate,
-      '--cert',
-      description.clientCertificate,
-      '--key',
-      description.clientKey,
-    ],
-    ...['--header', 'Content-Type: application/json', '--data-binary', `@${file(requestFile)}`],
-    `${description.baseUrl}${description.signRoot}/${path}`,
-  ];
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

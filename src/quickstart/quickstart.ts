@@ -21,6 +21,7 @@ import {
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { hasDigitalIdentity, identityTenant, makeDigitalIdentity } from './digital-identity.ts';
+import { makeFirstCode, type FirstCode } from './first-code.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
@@ -46,7 +47,20 @@ async function quickstart(): Promise<void> {
   }
   const description = readDescription();
   const first = await step('creating a key and signing a document over mTLS', async () => signFirstDocument(description));
-  account(description, pid, first);
+  const code = await step('making a 2D-Doc code', async () => firstCode(description));
+  account(description, pid, first, code);
+}
+
+/**
+ * Returns the code, or why there is none: the user may have changed the identity's password or
+ * configuration, which is no reason to report that the service does not work.
+ */
+async function firstCode(description: Description): Promise<FirstCode | string> {
+  try {
+    return (await makeFirstCode(description)) ?? 'there is no digital identity';
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 /**
@@ -198,7 +212,7 @@ async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   return value;
 }
 
-function account(description: Description, pid: number, first: FirstSignature): void {
+function account(description: Description, pid: number, first: FirstSignature, code: FirstCode | string): void {
   say(`
 signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
 
@@ -210,9 +224,10 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
     ${first.curl}
 
   Verification of the signatures by OpenSSL:
-    CAdES: ${first.cmsVerdict}
-    raw:   ${first.rawVerdict}
-    PAdES: ${first.pdfVerdict}
+    CAdES:  ${first.cmsVerdict}
+    raw:    ${first.rawVerdict}
+    PAdES:  ${first.pdfVerdict}
+    2D-Doc: ${typeof code === 'string' ? `no code was made: ${code}` : code.verdict}
 
   The SMS and e-mail messages that it sends arrive as files in ${description.outboxDirectory ?? layout.outbox}.
   Everything that a caller needs is in ${layout.description}.
@@ -220,8 +235,8 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
   Next: read docs/api.md, change the request and send it again, see ${description.opsUrl}/health/ready,
   stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.
 
-  It also signed a PDF, visibly. Open it first:
-    ${first.pdf}`);
+  It also signed a PDF, visibly${typeof code === 'string' ? '. Open it first' : ', and a 2D-Doc code. Open them first'}:
+    ${first.pdf}${typeof code === 'string' ? '' : `\n    ${code.picture}`}`);
 }
 
 function say(text: string): void {
