@@ -11,16 +11,21 @@ import { padesEntry } from '../src/signatures/pades/pades-entry.ts';
 import { signatureFields } from '../src/signatures/pades/signed-fields.ts';
 import { XP7Signature } from '../src/signatures/request/xp7-signature.ts';
 import { chainOf, documentOf, signingOf, softwareSigner, valueOf } from '../test/signatures/software-signer.ts';
+import { makeCodePictures } from './code-pictures.ts';
 import { documentFor, padesRequests, type PadesRequest } from './pades-requests.ts';
 import { requestRules } from '../test/support/request-rules.ts';
 
-/** Makes the pictures of docs/pades.md from its requests, with pdftoppm. Needs the Debian package poppler-utils. */
+/**
+ * Makes the pictures of docs/pades.md from its requests, with pdftoppm (Debian package poppler-utils), and those of
+ * docs/2d-doc.md.
+ */
 const now = new Date('2026-11-24T15:04:05Z');
 const locale = { language: 'en', timeZone: 'Europe/Paris' } as const;
 const signer = softwareSigner('Camille Martin');
 const scratch = mkdtempSync(join(tmpdir(), 'signetd-pictures-'));
 try {
   for (const request of padesRequests()) if (request.picture !== undefined) makePicture(request, request.picture);
+  makeCodePictures(now);
 } finally {
   rmSync(scratch, { recursive: true });
 }

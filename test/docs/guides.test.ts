@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { directory } from '../support/api.ts';
 import { shellBlocks } from './shell-blocks.ts';
 
 const separator = '---- end of a block ----';
 
-it.each(['docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signing.md'])(
+it.each(['docs/2d-doc.md', 'docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signing.md'])(
   'the commands of %s do what it says',
   (page) => {
     const blocks = shellBlocks(readFileSync(page, 'utf8'));
@@ -18,6 +18,7 @@ it.each(['docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signin
       // The guide is written for a clone with a running quickstart.
       mkdirSync(join(workplace, 'var'));
       symlinkSync(directory, join(workplace, 'var', 'quickstart'));
+      symlinkSync(resolve('dist'), join(workplace, 'dist'));
       const script = ['set -euo pipefail', ...blocks.flatMap(({ commands }) => [commands, `echo '${separator}'`])].join('\n');
       const printed = execFileSync('bash', ['-c', script], { cwd: workplace, encoding: 'utf8' });
       expect(printed.split(`${separator}\n`).slice(0, -1)).toEqual(blocks.map(({ output }) => output ?? ''));
