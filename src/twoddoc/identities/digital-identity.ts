@@ -77,25 +77,49 @@ export function maySignType({ types, certificateTypes }: Pick<DigitalIdentity, '
   return (types === undefined || types.has(type)) && (certificateTypes.size === 0 || certificateTypes.has(type));
 }
 
+/** A member of a header that does not fit an identity. */
+interface HeaderFault {
+  readonly member: 'ca' | 'certificate' | 'type' | 'signatureDate';
+  /** In words for the caller. */
+  readonly message: string;
+}
+
 /**
  * Returns why the identity may not sign a zone with this header, in words for the caller;
  * undefined if it may. The curve is not compared: it decides the algorithm.
  * @param at date of the signature in the header; undefined: it has none
  */
-export function headerFault(identity: HeaderRules, { ca, certificate, type }: IdentityHeader, at: Date | undefined): string | undefined {
-  const { certificateId, certificate: own, types, certificateTypes } = identity;
-  if (ca !== identity.ca) return `the zone names the CA ${ca}; that of the identity is ${identity.ca}`;
-  if (certificate !== certificateId) return `the zone names the certificate ${certificate}; that of the identity is ${certificateId}`;
+export function headerFault(identity: HeaderRules, header: IdentityHeader, at: Date | undefined): string | undefined {
+  return headerFaults(identity, header, at)[0]?.message;
+}
+
+/** Returns each fault for which `headerFault` returns the first. */
+export function headerFaults(
+  identity: HeaderRules,
+  { ca, certificate, type }: IdentityHeader,
+  at: Date | undefined,
+): readonly HeaderFault[] {
+  const { certificateId, types, certificateTypes } = identity;
+  const faults: HeaderFault[] = [];
+  if (ca !== identity.ca) faults.push({ member: 'ca', message: `the zone names the CA ${ca}; that of the identity is ${identity.ca}` });
+  if (certificate !== certificateId) {
+    const message = `the zone names the certificate ${certificate}; that of the identity is ${certificateId}`;
+    faults.push({ member: 'certificate', message });
+  }
   if (!maySignType(identity, type)) {
     const allowed = [types, certificateTypes].find((codes) => codes !== undefined && codes.size > 0 && !codes.has(type)) ?? [];
-    return `the identity does not sign documents of type ${type}, only ${[...allowed].join(', ')}`;
+    faults.push({ member: 'type', message: `the identity does not sign documents of type ${type}, only ${[...allowed].join(', ')}` });
   }
-  // The header has a day, which the certificate's period may begin or end within.
-  const day = at === undefined ? undefined : Math.floor(at.getTime() / dayMs) * dayMs;
-  if (day !== undefined && own.notBefore.getTime() >= day + dayMs)
-    return `the certificate of the identity is valid from ${dayOf(own.notBefore)}, after the date of the signature`;
-  if (day !== undefined && own.notAfter.getTime() < day)
-    return `the certificate of the identity ended on ${dayOf(own.notAfter)}, before the date of the signature`;
+  const message = at === undefined ? undefined : periodFault(identity.certificate, at);
+  return message === undefined ? faults : [...faults, { member: 'signatureDate', message }];
+}
+
+/** The header has a day, which the certificate's period may begin or end within. */
+function periodFault({ notBefore, notAfter }: Certificate, at: Date): string | undefined {
+  const day = Math.floor(at.getTime() / dayMs) * dayMs;
+  if (notBefore.getTime() >= day + dayMs)
+    return `the certificate of the identity is valid from ${dayOf(notBefore)}, after the date of the signature`;
+  if (notAfter.getTime() < day) return `the certificate of the identity ended on ${dayOf(notAfter)}, before the date of the signature`;
   return undefined;
 }
 
