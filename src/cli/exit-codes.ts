@@ -11,6 +11,8 @@ export const exitCodes = {
   refused: 5,
   /** The command needs signetd, which is not running or does not answer. */
   serviceUnreachable: 6,
+  /** The signature of a 2D-Doc code is not that of the certificate. */
+  signatureInvalid: 7,
   internalError: 70,
   /** The configuration cannot be used; the daemon uses the same code. */
   configuration: 78,

@@ -7,8 +7,9 @@ export interface Outcome {
   readonly json: unknown;
   /** Printed otherwise; already printable, each line with a line feed. */
   readonly text: string;
-  /** Faults: one line each on standard error, and exit code 1. */
+  /** Faults: one line each on standard error, and exit code 1 unless `faultCode` is another. */
   readonly faults?: readonly string[];
+  readonly faultCode?: number;
   /** Notes: one line each on standard error. */
   readonly notes?: readonly string[];
 }
@@ -18,7 +19,7 @@ export function printOutcome(outcome: Outcome, asJson: boolean): number {
   process.stdout.write(asJson ? `${printableJson(outcome.json)}\n` : outcome.text);
   for (const note of outcome.notes ?? []) complain(`note: ${note}`);
   for (const fault of outcome.faults ?? []) complain(fault);
-  return (outcome.faults ?? []).length === 0 ? exitCodes.ok : exitCodes.faultFound;
+  return (outcome.faults ?? []).length === 0 ? exitCodes.ok : (outcome.faultCode ?? exitCodes.faultFound);
 }
 
 /**

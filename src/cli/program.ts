@@ -41,10 +41,11 @@ function programOf(end: (exitCode: number) => void): Command {
     .configureOutput({ outputError: (text) => complain(text.trim()) });
 
   const runs: Runs = (command, load, actionOf) => {
-    command.action(async (given: unknown) => {
+    command.action(async () => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
       const [options, run] = actionOf(await load());
-      end(printOutcome(await run(config, options.parse(given)), json));
+      const operands = command.registeredArguments.map((operand, index) => [operand.name(), command.args[index]] as const);
+      end(printOutcome(await run(config, options.parse({ ...command.opts(), ...Object.fromEntries(operands) })), json));
     });
   };
 

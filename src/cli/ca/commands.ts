@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import type { Outcome } from '../outcome.ts';
 
 /**
- * Sets the action of a command, which receives its own options, parsed. Its module is loaded when
- * it runs: no command waits for the modules of all the others.
+ * Sets the action of a command, which receives its own options and its arguments by their names,
+ * parsed. Its module is loaded when it runs: no command waits for the modules of all the others.
  */
 export type Runs = <M, S extends z.ZodType>(
   command: Command,

@@ -17,6 +17,18 @@ function named(command: Command): Command {
 /** `signetctl twoddoc …` */
 export function addTwoDDocCommands(program: Command, runs: Runs): void {
   const twoDDoc = program.command('twoddoc').description('manage 2D-Doc');
+  runs(
+    twoDDoc
+      .command('decode')
+      .description('show what a 2D-Doc code says, and verify its signature; needs neither signetd nor its configuration')
+      .argument(
+        '<code>',
+        'file with a picture of the code, its bytes, base64, or signed2DDoc; or the code itself, with <GS>, <RS>, <US>; -: standard input',
+      )
+      .option('--certificate <file>', "the signer's certificate, PEM or DER; without it, the signature is not checked"),
+    async () => import('./decode.ts'),
+    ({ DecodeOptions, decode }) => [DecodeOptions, decode],
+  );
   const identity = twoDDoc.command('identity').description('manage digital identities, whose keys are on the token');
   runs(
     named(identity.command('add').description('create a key and the request for its certificate; only while signetd is stopped'))

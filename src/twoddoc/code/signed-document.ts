@@ -7,7 +7,7 @@ import { fieldsInWords } from '../zone/words.ts';
 import type { ZoneCurve } from './curves.ts';
 
 /** Namespace of `signed2DDoc`; its schema is `schemas/2ddoc-signed.xsd`. */
-const namespace = 'urn:2d-doc:signed:1';
+export const signedNamespace = 'urn:2d-doc:signed:1';
 
 /** A signed zone. */
 export interface SignedZone {
@@ -36,7 +36,7 @@ export function signedDocument({ zone, signature, curve, certificate }: SignedZo
   });
   const body = element(
     'signed2DDoc',
-    { xmlns: namespace, version: header.version },
+    { xmlns: signedNamespace, version: header.version },
     element('dataZone', {}, base64(zone)),
     element('header', {}, element('type', { name: documentType(type)?.name }, characters(type)), ...headerElements),
     element('message', {}, ...fieldElements),
