@@ -25,6 +25,7 @@ import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
 import { stateCommitLines } from './state-commits.ts';
 import { transferLines } from './transfer.ts';
+import { twoDDocLines } from './two-d-doc.ts';
 import { twoStepLines } from './two-steps.ts';
 import { xadesLines } from './xades.ts';
 
@@ -120,6 +121,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   print(await levelLines(quickstart, directory, say));
   print(await xadesLines(quickstart, directory, say));
   print(await padesLines(quickstart, directory, say));
+  print(await twoDDocLines(quickstart, directory, say));
   say('a long CRL');
   print([measureCrl()]);
 }

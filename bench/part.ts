@@ -1,4 +1,4 @@
-/** One part of the bench: `part.ts levels|pades|transfer|xades`. */
+/** One part of the bench: `part.ts 2d-doc|levels|pades|transfer|xades`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +6,10 @@ import { levelLines } from './levels.ts';
 import { padesLines } from './pades.ts';
 import { readQuickstart } from './quickstart-description.ts';
 import { transferLines } from './transfer.ts';
+import { twoDDocLines } from './two-d-doc.ts';
 import { xadesLines } from './xades.ts';
 
-const parts = { levels: levelLines, pades: padesLines, transfer: transferLines, xades: xadesLines };
+const parts = { '2d-doc': twoDDocLines, levels: levelLines, pades: padesLines, transfer: transferLines, xades: xadesLines };
 
 const [name = ''] = process.argv.slice(2);
 const linesOf = Object.entries(parts).find(([part]) => part === name)?.[1];

@@ -16,6 +16,9 @@ const Description = z.object({
   signRoot: z.string(),
   /** Path of the transfer store, if the service has one. */
   ftmRoot: z.string().optional(),
+  /** Path of the operations of 2D-Doc, and the digital identity of client `app`; an earlier version has neither. */
+  doc2dRoot: z.string().optional(),
+  twoDDoc: z.object({ caId: z.string(), certificateId: z.string(), keyReference: z.string(), password: z.string() }).optional(),
   caCertificate: z.string(),
   clients: z.object({ app: Client, other: Client }),
   configFile: z.string(),

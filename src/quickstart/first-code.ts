@@ -18,7 +18,7 @@ export interface FirstCode {
 }
 
 /** A bill of a telephone company. The service fills in the identifiers, the date and the country. */
-const source = `<?xml version="1.0" encoding="UTF-8"?>
+export const billSource = `<?xml version="1.0" encoding="UTF-8"?>
 <document xmlns="urn:2d-doc:source:1" type="01">
   <header>
     <issueDate>2026-11-20</issueDate>
@@ -48,7 +48,7 @@ const Drawn = z.object({
 export async function makeFirstCode(description: Description): Promise<FirstCode | undefined> {
   const { doc2dRoot, twoDDoc } = description;
   if (doc2dRoot === undefined || twoDDoc === undefined) return undefined;
-  writeFileSync(file('bill.xml'), source);
+  writeFileSync(file('bill.xml'), billSource);
   const dataZoneSignatureSource = {
     password: twoDDoc.password,
     dataZoneSource: { source: readFileSync(file('bill.xml')).toString('base64') },
