@@ -125,7 +125,7 @@ describe('attacks', () => {
   const rest = lines.join('\n');
   const withType = (type: string, value = 'A'): string => `${declaration}\n${type}\n${rest.replace('<D10>', `<D10>${value}`)}`;
   const laughs = Array.from({ length: 10 }, (_, at) => `<!ENTITY e${at} "${at === 0 ? 'HA' : `&e${at - 1};`.repeat(10)}">`).join('');
-  const doctype = 'the source: a DOCTYPE is not allowed (line 2, column 1)';
+  const doctype = 'a DOCTYPE is not allowed (line 2, column 1)';
   const deep = (depth: number): string => valid.replace('<message>', `<message>${'<a>'.repeat(depth)}${'</a>'.repeat(depth)}`);
 
   test.each<[what: string, source: string | Uint8Array, message: string | RegExp]>([
@@ -135,46 +135,42 @@ describe('attacks', () => {
     ['an external document type', withType('<!DOCTYPE document SYSTEM "http://127.0.0.1/x.dtd">'), doctype],
     ['a parameter entity', withType('<!DOCTYPE document [<!ENTITY % e SYSTEM "http://127.0.0.1/x.dtd"> %e;]>'), doctype],
     ['a billion laughs', withType(`<!DOCTYPE document [${laughs}]>`, '&e9;'), doctype],
-    ['a document type behind the root', `${valid}<!DOCTYPE document>`, /^the source: the document is not well-formed XML/],
+    ['a document type behind the root', `${valid}<!DOCTYPE document>`, /^the document is not well-formed XML/],
     ['an entity without a declaration', rest.replace('<D10>', '<D10>&e;'), /Entity 'e' not defined \(line 7, column/],
     [
       'an inclusion',
       rest.replace('<message>', '<message><xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/passwd"/>'),
       /^include \(line 3\): an element of the namespace/,
     ],
-    ['elements 17 deep', deep(15), /^the source: more than 16 elements inside each other \(line 4/],
-    ['elements 9,000 deep', deep(9000), /^the source: more than 16 elements inside each other/],
-    ['elements that do not end', '<a>'.repeat(20_000), /^the source: more than 16 elements inside each other/],
+    ['elements 17 deep', deep(15), /^more than 16 elements inside each other \(line 4/],
+    ['elements 9,000 deep', deep(9000), /^more than 16 elements inside each other/],
+    ['elements that do not end', '<a>'.repeat(20_000), /^more than 16 elements inside each other/],
     ['a source of more than 64 KiB', valid.padEnd(65_537), 'the source has 65537 bytes; allowed are 65536'],
-    [
-      '10,000 elements',
-      valid.replace('<message>', `<message>${'<a/>'.repeat(10_000)}`),
-      /^the source: more than 4000 elements and attributes/,
-    ],
+    ['10,000 elements', valid.replace('<message>', `<message>${'<a/>'.repeat(10_000)}`), /^more than 4000 elements and attributes/],
     [
       '10,000 attributes',
       valid.replace('<message', `<message ${Array.from({ length: 5000 }, (_, at) => `a${at}=""`).join(' ')}`),
-      /^the source: more than 32 attributes in one element/,
+      /^more than 32 attributes in one element/,
     ],
-    ['an attribute twice', valid.replace('type="01"', 'type="01" type="01"'), /^the source: the document is not well-formed XML/],
-    ['no bytes', '', /^the source: the document is not well-formed XML/],
-    ['something else than XML', '{"document":{}}', /^the source: the document is not well-formed XML/],
-    ['the end missing', valid.slice(0, -30), /^the source: the document is not well-formed XML/],
-    ['two roots', valid.concat(rest), /^the source: the document is not well-formed XML/],
-    ['a declaration of UTF-16', valid.replace('UTF-8', 'UTF-16'), /^the source: the first bytes are those of an encoding with one byte/],
+    ['an attribute twice', valid.replace('type="01"', 'type="01" type="01"'), /^the document is not well-formed XML/],
+    ['no bytes', '', /^the document is not well-formed XML/],
+    ['something else than XML', '{"document":{}}', /^the document is not well-formed XML/],
+    ['the end missing', valid.slice(0, -30), /^the document is not well-formed XML/],
+    ['two roots', valid.concat(rest), /^the document is not well-formed XML/],
+    ['a declaration of UTF-16', valid.replace('UTF-8', 'UTF-16'), /^the first bytes are those of an encoding with one byte/],
     [
       'UTF-16 that is declared as UTF-8',
       Buffer.from(`\u{feff}${valid}`, 'utf16le'),
-      /^the source: the first bytes are those of UTF-16LE, but the XML declaration says UTF-8/,
+      /^the first bytes are those of UTF-16LE, but the XML declaration says UTF-8/,
     ],
-    ['an unknown encoding', valid.replace('UTF-8', 'UTF-7'), /^the source: the encoding UTF-7 is not supported/],
-    ['EBCDIC', Buffer.from([0x4c, 0x6f, 0xa7, 0x94, 0x93]), /^the source: /],
-    ['Latin-1 in UTF-8', Buffer.from(valid.replace('<D10>', '<D10>\u00e9'), 'latin1'), /^the source: the document is not well-formed XML/],
-    ['UTF-8 of half a character', Buffer.concat([Buffer.from('<a>'), Buffer.from([0xc3]), Buffer.from('</a>')]), /^the source: /],
-    ['XML 1.1', valid.replace('version="1.0"', 'version="1.1"'), /^the source: the version of XML "1.1" is not supported/],
-    ['a NUL', valid.replace('<D10>', '<D10>\0'), /^the source: the document is not well-formed XML/],
-    ['a separator', valid.replace('<D10>', '<D10>\u001d'), /^the source: the document is not well-formed XML/],
-    ['a separator by reference', valid.replace('<D10>', '<D10>&#29;'), /^the source: the document is not well-formed XML/],
+    ['an unknown encoding', valid.replace('UTF-8', 'UTF-7'), /^the encoding UTF-7 is not supported/],
+    ['EBCDIC', Buffer.from([0x4c, 0x6f, 0xa7, 0x94, 0x93]), /^/],
+    ['Latin-1 in UTF-8', Buffer.from(valid.replace('<D10>', '<D10>\u00e9'), 'latin1'), /^the document is not well-formed XML/],
+    ['UTF-8 of half a character', Buffer.concat([Buffer.from('<a>'), Buffer.from([0xc3]), Buffer.from('</a>')]), /^/],
+    ['XML 1.1', valid.replace('version="1.0"', 'version="1.1"'), /^the version of XML "1.1" is not supported/],
+    ['a NUL', valid.replace('<D10>', '<D10>\0'), /^the document is not well-formed XML/],
+    ['a separator', valid.replace('<D10>', '<D10>\u001d'), /^the document is not well-formed XML/],
+    ['a separator by reference', valid.replace('<D10>', '<D10>&#29;'), /^the document is not well-formed XML/],
     [
       'a value of 60,000 characters',
       valid.replace('<D10>', `<D10>${'A'.repeat(60_000)}`),

@@ -101,9 +101,13 @@ export function headerFaults(
 ): readonly HeaderFault[] {
   const { certificateId, types, certificateTypes } = identity;
   const faults: HeaderFault[] = [];
-  if (ca !== identity.ca) faults.push({ member: 'ca', message: `the zone names the CA ${ca}; that of the identity is ${identity.ca}` });
+  if (ca !== identity.ca)
+    faults.push({
+      member: 'ca',
+      message: `the zone names the CA ${ca}, but the signer's certificate is from ${JSON.stringify(identity.ca)}`,
+    });
   if (certificate !== certificateId) {
-    const message = `the zone names the certificate ${certificate}; that of the identity is ${certificateId}`;
+    const message = `the zone names the certificate ${certificate}, but the signer's is ${JSON.stringify(certificateId)}`;
     faults.push({ member: 'certificate', message });
   }
   if (!maySignType(identity, type)) {

@@ -30,7 +30,7 @@ export function readSource(xml: Uint8Array): ZoneSource {
     using document = XmlDocument.parse(utf8);
     return readDocument(document);
   } catch (error) {
-    throw error instanceof XmlFault ? new TwoDDocFault(`the source: ${error.message}`) : error;
+    throw error instanceof XmlFault ? new TwoDDocFault(error.message) : error;
   }
 }
 

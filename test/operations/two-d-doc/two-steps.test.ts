@@ -83,7 +83,7 @@ describe('a signer outside', () => {
       [ofToday.replace('FR03', 'FR04'), certificate, 'the zone names the CA FR04'],
       [ofToday.replace('AV01', 'AV02'), certificate, 'the zone names the certificate AV02'],
       [zone.replace('265C2661', '00010001'), certificate, 'after the date of the signature'],
-      [ofToday, outside('P-256', { certificateId: 'XX' }).certificate, 'that of the identity is XX'],
+      [ofToday, outside('P-256', { certificateId: 'XX' }).certificate, 'but the signer\'s is "XX"'],
     ] as const) {
       const answer = await ask(text, pem);
       expect([codeOf(answer), messageOf(answer)]).toEqual(['2/261', expect.stringContaining(why) as string]);

@@ -118,7 +118,7 @@ describe('an identity may not sign a header', () => {
   it('that names another CA, another certificate, or a type that it does not sign', () => {
     const identity = identityOf(issued(), ['01', '02']);
     expect(headerFault(identity, header, at)).toBeUndefined();
-    expect(headerFault(identity, { ...header, ca: 'FR98' }, at)).toMatch(/names the CA FR98; that of the identity is FR99/);
+    expect(headerFault(identity, { ...header, ca: 'FR98' }, at)).toMatch(/names the CA FR98, but the signer's certificate is from "FR99"/);
     expect(headerFault(identity, { ...header, certificate: 'WXYZ' }, at)).toMatch(/names the certificate WXYZ/);
     expect(headerFault(identity, { ...header, type: '03' }, at)).toBe('the identity does not sign documents of type 03, only 01, 02');
   });
