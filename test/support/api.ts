@@ -76,11 +76,7 @@ export async function send(
   });
 }
 
-/** The path of an operation, which depends on its group. */
-export function pathOf(operation: string): string {
-  const { signRoot, doc2dRoot = '/doc2d' } = description;
-  return `${operation.startsWith('creator/') ? doc2dRoot : signRoot}/${operation}`;
-}
+export const pathOf = (operation: string): string => `${description.signRoot}/${operation}`;
 
 /** Calls an operation with a JSON body (or with the bytes given) and answers what came. */
 export async function call(client: ClientName, operation: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiAnswer> {

@@ -57,12 +57,17 @@ export class OwnService implements Addresses {
   }
 
   /** Posts JSON as a client; tenant `other` has keys of P-256. Answers the text. Rejects where the connection breaks. */
-  async post(operation: string, body: object, client = 'other'): Promise<string> {
+  async post(
+    operation: string,
+    body: object,
+    client = 'other',
+    { root = '/sign', headers = {} }: { readonly root?: string; readonly headers?: Record<string, string> } = {},
+  ): Promise<string> {
     const agent = this.#agents.get(client) ?? agentOf(this.description, client);
     this.#agents.set(client, agent);
     return new Promise((resolve, reject) => {
-      const options = { agent, method: 'POST', headers: { 'Content-Type': 'application/json' } };
-      const sent = request(`${this.baseUrl}/${operation.startsWith('creator/') ? 'doc2d' : 'sign'}/${operation}`, options, (response) => {
+      const options = { agent, method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } };
+      const sent = request(`${this.baseUrl}${root}/${operation}`, options, (response) => {
         text(response).then(resolve, reject);
       });
       sent.on('error', reject);

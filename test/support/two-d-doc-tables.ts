@@ -49,6 +49,8 @@ export interface PublishedSample {
   readonly perimeter: string | null;
   readonly country: string | null;
   readonly dataZoneBase64: string;
+  /** The whole code, where a printed symbol is known. */
+  readonly payloadBase64?: string;
 }
 
 interface PublishedExample {
