@@ -1,8 +1,11 @@
 import { TwoDDocConfig } from '../config/two-d-doc-config.ts';
 import type { Config } from '../config/config.ts';
+import { moduleFile } from '../config/module-file.ts';
+import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import { joinCode } from './code/code.ts';
 import type { ZoneCurve } from './code/curves.ts';
 import { pictureOf, type PictureFile, type PictureOptions } from './picture/picture.ts';
+import { refusing } from './refusing.ts';
 import { symbolOf } from './symbol/symbol.ts';
 
 /** What the configuration says of the pictures of a tenant. */
@@ -25,6 +28,35 @@ export function pictureSettings({ tenants }: Pick<Config, 'tenants'>, tenant: st
  */
 export function codePicture(code: Uint8Array, wish: PictureWish, { encodation, ...settings }: PictureSettings): PictureFile {
   return pictureOf(symbolOf(code, encodation), { ...wish, ...settings });
+}
+
+/** Pictures with modules of more pixels take up to 0.1 s, others some milliseconds. */
+const quickMaxModulePixels = 10;
+
+/** Whether drawing a code takes too long for the event loop. */
+export function takesLongToDraw({ modulePixels }: PictureSettings): boolean {
+  return modulePixels > quickMaxModulePixels;
+}
+
+/** A code to be drawn. Can be cloned into a thread. */
+interface PictureTask {
+  readonly code: Uint8Array;
+  readonly wish: PictureWish;
+  readonly settings: PictureSettings;
+  /** JSON Pointer for a refusal. */
+  readonly at: string;
+}
+
+const thread: ThreadFunction = { module: moduleFile('./code-picture', import.meta.url), name: 'pictureTask', lane: 'hashing' };
+
+/** Draws a code, in a thread if it takes long. @throws {Refusal} DOCUMENT_INVALID if it is too large for a symbol */
+export async function drawnCode(task: PictureTask, threads: Pick<WorkThreads, 'run'>): Promise<PictureFile> {
+  return takesLongToDraw(task.settings) ? threads.run<PictureFile>(thread, task) : pictureTask(task);
+}
+
+/** Draws a code. Also runs in a work thread. @throws {Refusal} DOCUMENT_INVALID */
+export function pictureTask({ code, wish, settings, at }: PictureTask): PictureFile {
+  return refusing(at, () => codePicture(code, wish, settings));
 }
 
 /**

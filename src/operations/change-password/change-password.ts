@@ -7,10 +7,17 @@ import { operation } from '../operation.ts';
 
 const characters = { min: 8, max: 128 } as const;
 
-const NewPassword = Text.transform((text) => text.normalize('NFC')).refine((text) => {
-  const { length } = Array.from(text);
-  return length >= characters.min && length <= characters.max;
-}, `a password has ${characters.min} to ${characters.max} characters`);
+/** Units of UTF-16 that become one character in NFC: at most four characters, each of which may take two. */
+const nfcShrinkMax = 8;
+const lengthRule = `a password has ${characters.min} to ${characters.max} characters`;
+
+// Bringing many marks into order takes a time that is quadratic in their number, so the length is checked before.
+const NewPassword = Text.max(nfcShrinkMax * characters.max, lengthRule)
+  .transform((text) => text.normalize('NFC'))
+  .refine((text) => {
+    const { length } = Array.from(text);
+    return length >= characters.min && length <= characters.max;
+  }, lengthRule);
 
 /**
  * Changes the password of a key. The new one is valid once the request is answered (contract §6).

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { Base64, RequestId, Secret, Text } from '../../fields/values.ts';
 import { Refusal } from '../../result-codes.ts';
-import { codePicture, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
+import { drawnCode, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
 import { checkText, textMaxCharacters } from '../../twoddoc/picture/text-bitmap.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
 import { TwoDDocFault } from '../../twoddoc/two-d-doc-fault.ts';
 import { DataZoneSource, exampleSource } from '../fields/data-zone.ts';
 import { operation, type Context } from '../operation.ts';
@@ -64,17 +63,18 @@ export const createImage2DDoc = operation({
     if (dataZoneSignatureSource === undefined) {
       const at = '/image2DDocSource/signedCode';
       checkSignedCode(signedCode, at, context);
-      return refusing(at, () => imageOf(signedCode, wish, context));
+      return imageOf(signedCode, wish, at, context);
     }
     const zone = zoneToSign(dataZoneSignatureSource, context);
-    return signedZone(zone, dataZoneSignatureSource.password, context, (code) =>
-      refusing('/image2DDocSource/dataZoneSignatureSource', () => imageOf(code, wish, context)),
-    );
+    const at = '/image2DDocSource/dataZoneSignatureSource';
+    return signedZone(zone, dataZoneSignatureSource.password, context, async (code) => imageOf(code, wish, at, context));
   },
 });
 
-function imageOf(code: Uint8Array, wish: PictureWish, { caller, config }: Context): ImageAnswer {
-  const { content, width, height } = codePicture(code, wish, pictureSettings(config, caller.tenant));
+/** @throws {Refusal} DOCUMENT_INVALID if the code is too large for a symbol */
+async function imageOf(code: Uint8Array, wish: PictureWish, at: string, { caller, config, threads }: Context): Promise<ImageAnswer> {
+  const settings = pictureSettings(config, caller.tenant);
+  const { content, width, height } = await drawnCode({ code, wish, settings, at }, threads);
   return { width, height, image: Buffer.from(content).toString('base64') };
 }
 

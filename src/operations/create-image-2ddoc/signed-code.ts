@@ -61,14 +61,14 @@ export async function signedZone<T extends object>(
   { zone, annex, identity }: ZoneToSign,
   password: string,
   { identities, audit }: Pick<Context, 'identities' | 'audit'>,
-  answer: (code: Uint8Array) => T,
+  answer: (code: Uint8Array) => Promise<T>,
 ): Promise<T> {
   audit.key = identity.reference;
   const { hash } = identity.algorithm;
   audit.digests.push(`${hash}:${createHash(hash).update(zone).digest('hex')}`);
   return identities.sign(identity, { password }, [zone], async ([value]) => {
     if (value === undefined) throw new Error('each zone has its signature');
-    return Promise.resolve(answer(joinCode(zone, value, annex)));
+    return answer(joinCode(zone, value, annex));
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import { contentBytes } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
-import { codePicture, checkRoom, type PictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
+import { codePicture, checkRoom, takesLongToDraw, type PictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
 import { codeVerifies, joinCode } from '../../twoddoc/code/code.ts';
 import { zoneCurve, type ZoneCurve } from '../../twoddoc/code/curves.ts';
 import { signedDocument } from '../../twoddoc/code/signed-document.ts';
@@ -24,8 +24,9 @@ export interface CodeParameters {
 
 export type CodeState = CodeParameters;
 
-/** A picture takes less than a millisecond, one of the largest symbols up to 20. */
-const drawing: Workload = { ...usualWorkload, documentsOnLoopMax: 10 };
+/** Most pictures take less than a millisecond, those of the largest symbols some. */
+const drawing: Workload = { ...usualWorkload, documentsOnLoopMax: 5 };
+const drawingLong: Workload = { ...usualWorkload, threadBeyondBytes: 0 };
 
 /**
  * 2D-Doc codes (ANTS, Spécifications techniques des codes à barres 2D-Doc, v3.2.6, §3.5): a data
@@ -34,7 +35,10 @@ const drawing: Workload = { ...usualWorkload, documentsOnLoopMax: 10 };
  */
 export const codeFormat: SignatureFormat<CodeParameters, CodeState> = {
   workload: () => usualWorkload,
-  completion: ({ output }) => (output.mode === 'IMAGE' ? drawing : usualWorkload),
+  completion({ output }) {
+    if (output.mode !== 'IMAGE') return usualWorkload;
+    return takesLongToDraw(output.settings) ? drawingLong : drawing;
+  },
 
   prepare(documents, { curve: name, output }) {
     const curve = curveOf(name);

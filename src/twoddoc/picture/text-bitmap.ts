@@ -6,6 +6,8 @@ import { fillOutline } from './filled-outline.ts';
 
 /** Characters of the text beside a symbol. */
 export const textMaxCharacters = 64;
+/** Units of UTF-16 that become one character in NFC: at most four characters, each of which may take two. */
+const nfcShrinkMax = 8;
 
 /** Pictures of texts that come again and again. */
 const known = new Map<string, Bitmap>();
@@ -14,6 +16,8 @@ const knownMaxBytes = 32_768;
 
 /** Checks a text before it is drawn. @throws {TwoDDocFault} if it is too long, or has a character that cannot be drawn */
 export function checkText(text: string): void {
+  // Bringing many marks into order takes a time that is quadratic in their number.
+  if (text.length > nfcShrinkMax * textMaxCharacters) throw new TwoDDocFault(`the text has more than ${textMaxCharacters} characters`);
   const characters = Array.from(text.normalize('NFC'));
   if (characters.length > textMaxCharacters)
     throw new TwoDDocFault(`the text has ${characters.length} characters; at most ${textMaxCharacters} are allowed`);

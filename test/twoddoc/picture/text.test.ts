@@ -70,6 +70,8 @@ describe('the text', () => {
 describe('a text that cannot be drawn is refused', () => {
   it.each([
     ['of more than 64 characters', 'A'.repeat(65), 'the text has 65 characters; at most 64 are allowed'],
+    // Brought into order, these marks would take a minute.
+    ['of very many marks', `a${'\u0345'.repeat(200_000)}${'\u0334'.repeat(200_000)}`, 'the text has more than 64 characters'],
     ['with a character that the font lacks', 'Société 漢', 'the text has a character that cannot be drawn: 漢 (U+6F22)'],
     ['with a picture', '2D-Doc 🦜', 'the text has a character that cannot be drawn: 🦜 (U+1F99C)'],
     ['with a line break', '2D\nDOC', 'the text has a character that cannot be drawn: U+000A'],
