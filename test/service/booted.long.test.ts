@@ -165,7 +165,10 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
   });
 
   it.each(['signetd.service', 'signetd-token.service'])('restart a %s that hangs', async (unit) => {
+    // Without a main process it is 0, and that would stop the process group of this test.
+    await machine.until('it runs', () => Number(machine.property(unit, 'MainPID')) > 0);
     const pid = machine.property(unit, 'MainPID');
+    expect(Number(pid)).toBeGreaterThan(0);
     machine.run('kill', '-STOP', pid);
     await machine.until('the watchdog has ended it', () => journalOf(unit).includes('Watchdog timeout'));
     await machine.until(
