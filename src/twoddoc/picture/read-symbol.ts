@@ -43,10 +43,12 @@ function foundSymbol(bitmap: Bitmap): DataMatrix | undefined {
   for (let y = bitmap.height - 1; y >= 0; y -= 1) {
     for (const [start, end] of bitmap.blackRuns(y)) {
       if (end - start < sideMin || (y + 1 < bitmap.height && bitmap.isBlack((start + end) >> 1, y + 1))) continue;
-      let top = y;
-      while (top > 0 && bitmap.isBlack(start, top - 1)) top -= 1;
       const square = { left: start, bottom: y + 1, side: end - start };
-      const symbol = Math.abs(square.bottom - top - square.side) <= square.side / 100 ? sampledSymbol(bitmap, square) : undefined;
+      const [least, most] = [0.99 * square.side, 1.01 * square.side];
+      let height = 1;
+      // A column that is too long is not followed to its end, which would take long for a hostile picture.
+      while (height <= most && height <= y && bitmap.isBlack(start, y - height)) height += 1;
+      const symbol = height >= least && height <= most ? sampledSymbol(bitmap, square) : undefined;
       if (symbol !== undefined) return symbol;
     }
   }

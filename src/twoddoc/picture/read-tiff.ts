@@ -15,7 +15,8 @@ export function tiffBitmap(file: Uint8Array): Bitmap {
   const fields = fieldsOf(view);
   if (fields === undefined || written.some(([tag, value]) => fields.get(tag) !== value)) throw notOurs();
   const [width = 0, height = 0, start = 0, length = 0] = [256, 257, 273, 279].map((tag) => fields.get(tag));
-  if (width * height > pixelsMax || start + length > view.length || fields.get(278) !== height) throw notOurs();
+  if (width === 0 || height === 0 || width * height > pixelsMax || start + length > view.length || fields.get(278) !== height)
+    throw notOurs();
   const bitmap = new Bitmap(width, height);
   if (!unpack(view.subarray(start, start + length), bitmap.bytes))
     throw new TwoDDocFault('the picture cannot be read: the TIFF is damaged');

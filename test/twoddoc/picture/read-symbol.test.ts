@@ -1,5 +1,6 @@
 import { PNG } from 'pngjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Bitmap } from '../../../src/twoddoc/picture/bitmap.ts';
 import { pictureOf, usualPicture } from '../../../src/twoddoc/picture/picture.ts';
 import { readSymbol } from '../../../src/twoddoc/picture/read-symbol.ts';
 import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
@@ -20,6 +21,33 @@ function changed(bytes: Buffer, at: number, byte: number): Buffer {
   const copy = Buffer.from(bytes);
   copy[at] = byte;
   return copy;
+}
+
+/** A TIFF with the fields that are read, as many as there have to be. */
+function tiffOf(width: number, height: number, strip: Buffer): Buffer {
+  const fields: readonly (readonly [tag: number, value: number])[] = [
+    ...([
+      [256, width],
+      [257, height],
+      [258, 1],
+      [259, 32_773],
+      [262, 0],
+    ] as const),
+    ...([
+      [273, 8],
+      [278, height],
+      [279, strip.length],
+    ] as const),
+  ];
+  const directory = Buffer.alloc(2 + 12 * fields.length + 4);
+  directory.writeUInt16LE(fields.length);
+  for (const [index, [tag, value]] of fields.entries()) {
+    directory.writeUInt16LE(tag, 2 + 12 * index);
+    directory.writeUInt32LE(value, 10 + 12 * index);
+  }
+  const head = Buffer.from('II*\0\0\0\0\0', 'latin1');
+  head.writeUInt32LE(head.length + strip.length, 4);
+  return Buffer.concat([head, strip, directory]);
 }
 
 describe('a picture is read', () => {
@@ -62,6 +90,23 @@ describe('a picture is refused', () => {
   ])('%s', (_name, picture, message) => {
     expect(() => readSymbol(picture)).toThrow(message);
     expect(() => readSymbol(picture)).toThrow(TwoDDocFault);
+  });
+
+  it('without pixels, however many rows it states', () => {
+    expect(() => readSymbol(tiffOf(0, 0xffff_ffff, Buffer.alloc(0)))).toThrow('the TIFF is none that this service made');
+    expect(() => readSymbol(tiffOf(0xffff_ffff, 0, Buffer.alloc(0)))).toThrow('the TIFF is none that this service made');
+  });
+
+  it('with a long column that each second row seems to leave, which is not followed to its end each time', () => {
+    const height = 2000;
+    const rows = Buffer.from('02ffffff02800000'.repeat(height / 2), 'hex');
+    const isBlack = vi.spyOn(Bitmap.prototype, 'isBlack');
+    try {
+      expect(() => readSymbol(tiffOf(24, height, rows))).toThrow('no Data Matrix symbol was found in the picture');
+      expect(isBlack.mock.calls.length).toBeLessThan(3 * 24 * height);
+    } finally {
+      isBlack.mockRestore();
+    }
   });
 
   it('with any byte changed, or reads the same code', () => {
