@@ -30,12 +30,12 @@ export function codePicture(code: Uint8Array, wish: PictureWish, { encodation, .
   return pictureOf(symbolOf(code, encodation), { ...wish, ...settings });
 }
 
-/** Pictures with modules of more pixels take up to 0.1 s, others some milliseconds. */
-const quickMaxModulePixels = 10;
+/** Pictures with modules of more pixels take up to 0.2 s, others some milliseconds. */
+const quickMaxModulePixels = 6;
 
 /** Whether drawing a code takes too long for the event loop. */
-export function takesLongToDraw({ modulePixels }: PictureSettings): boolean {
-  return modulePixels > quickMaxModulePixels;
+export function takesLongToDraw({ modulePixels, encodation }: PictureSettings): boolean {
+  return modulePixels > quickMaxModulePixels || encodation === 'MIXED';
 }
 
 /** A code to be drawn. Can be cloned into a thread. */

@@ -14,10 +14,11 @@ const settings = { modulePixels: 5, dpi: 300, quietZoneModules: 1, encodation: '
 
 describe('a code is drawn', () => {
   it.each([
-    [10, false],
-    [32, true],
-  ])('with modules of %i pixels, in a thread: %s', async (modulePixels, isInThread) => {
-    const asked = { code, wish, settings: { ...settings, modulePixels }, at: '/here' };
+    [6, 'C40', false],
+    [6, 'MIXED', true],
+    [32, 'C40', true],
+  ] as const)('with modules of %i pixels, in %s, in a thread: %s', async (modulePixels, encodation, isInThread) => {
+    const asked = { code, wish, settings: { ...settings, modulePixels, encodation }, at: '/here' };
     expect(takesLongToDraw(asked.settings)).toBe(isInThread);
     const { content } = await drawnCode(asked, threads);
     expect(await readByOthers(content)).toEqual({ dmtxread: code, zxing: code });
