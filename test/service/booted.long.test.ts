@@ -77,7 +77,7 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
     machine.run('sh', '-c', installation);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
     expect(machine.property('signetd-token.service', 'StatusText')).toMatch(/^serving token /);
-    expect(machine.run('curl', '--silent', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+    expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
   });
 
   it('lose no request in a restart under load', async () => {
@@ -149,7 +149,7 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
     machine.run('systemctl', 'reload', 'signetd.service');
     await machine.until('the reload has failed', () => machine.property('signetd.service', 'StatusText').includes('surplus'));
     expect(machine.property('signetd.service', 'MainPID')).toBe(pid);
-    expect(machine.run('curl', '--silent', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+    expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
     machine.run('sed', '-i', '$d', '/etc/signetd/signetd.yaml');
     machine.run('systemctl', 'reload', 'signetd.service');
     await machine.until('the fault is mended', () => machine.property('signetd.service', 'StatusText') === 'serving');
@@ -176,7 +176,7 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
       () => machine.property(unit, 'StatusText').startsWith('serving') && machine.property(unit, 'MainPID') !== pid,
     );
     await machine.until('it is ready', () =>
-      machine.try('curl', '--silent', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'),
+      machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'),
     );
   });
 
