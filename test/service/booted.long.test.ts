@@ -19,8 +19,9 @@ const installation = `
 set -eu
 umask 077
 install -m 0640 -g signetd /srv/signetd.yaml /etc/signetd/
-cp -r /srv/tls /srv/pki /etc/signetd/ && rm /etc/signetd/tls/*.key
-chmod -R u=rwX,g=rX,o= /etc/signetd/tls /etc/signetd/pki && chgrp -R signetd /etc/signetd/tls /etc/signetd/pki
+cp -r /srv/tls /srv/pki /srv/2d-doc /etc/signetd/ && rm /etc/signetd/tls/*.key
+chmod -R u=rwX,g=rX,o= /etc/signetd/tls /etc/signetd/pki /etc/signetd/2d-doc
+chgrp -R signetd /etc/signetd/tls /etc/signetd/pki /etc/signetd/2d-doc
 systemd-creds encrypt --with-key=host --name=pin /srv/token/pin /etc/credstore.encrypted/signetd.pin
 systemd-creds encrypt --with-key=host --name=tls-key /srv/tls/server.key /etc/credstore.encrypted/signetd.tls-key
 install -d -o signetd -g signetd -m 0700 /var/lib/signetd
