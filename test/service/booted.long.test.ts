@@ -61,9 +61,10 @@ afterAll(async () => {
 /** The quickstart's configuration for two users, sockets and credentials. */
 function configured(text: string): string {
   const config = parse(text) as Record<string, Record<string, Record<string, unknown>>>;
-  const { listeners, token, certificateAuthorities, timeStampAuthority, tenants } = config;
+  const { listeners, limits, token, certificateAuthorities, timeStampAuthority, tenants } = config;
   return stringify({
     listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
+    limits,
     token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin', clientUser: 'signetd' },
     admin: { access: 'group' },
     certificateAuthorities,
