@@ -40,7 +40,7 @@ export const resultCodes = {
   IDENTITY_NOT_ALLOWED: {
     major: 2,
     minor: 261,
-    text: 'no digital identity has the identifiers of the data zone, or it may not sign this document type',
+    text: 'no digital identity has the identifiers of the data zone, or it may not sign this document type, or not on the date of the signature',
   },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },
   INTERNAL: { major: 2, minor: 299, text: 'internal error' },

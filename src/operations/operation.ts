@@ -78,6 +78,8 @@ export interface OperationDescription<Request, Answer extends object> {
   readonly pace?: OperationPaceName;
   /** One sentence about the operation, for the documentation. */
   readonly summary: string;
+  /** More sentences about it, for the documentation. */
+  readonly details?: string;
   readonly request: z.ZodType<Request>;
   /** A request that the documentation shows. */
   readonly example: object;

@@ -49,7 +49,10 @@ interface PictureTask {
 
 const thread: ThreadFunction = { module: moduleFile('./code-picture', import.meta.url), name: 'pictureTask', lane: 'hashing' };
 
-/** Draws a code, in a thread if it takes long. @throws {Refusal} DOCUMENT_INVALID if it is too large for a symbol */
+/**
+ * Draws a code, in a thread if it takes long.
+ * @throws {Refusal} DOCUMENT_INVALID if it is too large for a symbol
+ */
 export async function drawnCode(task: PictureTask, threads: Pick<WorkThreads, 'run'>): Promise<PictureFile> {
   return takesLongToDraw(task.settings) ? threads.run<PictureFile>(thread, task) : pictureTask(task);
 }

@@ -56,10 +56,10 @@ describe('a change by an operator is recorded in the same commit', () => {
     );
     if (reference === undefined || ended === undefined || unknown === undefined) throw new Error('three references');
     expect([
-      await isSettled(keys.unlock(reference, record)),
-      await isSettled(keys.unlock(unknown, record)),
-      await isSettled(keys.removeAsOperator(ended, record)),
-      await isSettled(keys.removeAsOperator(reference, record)),
+      await isSettled(keys.operator.unlock(reference, record)),
+      await isSettled(keys.operator.unlock(unknown, record)),
+      await isSettled(keys.operator.remove(ended, record)),
+      await isSettled(keys.operator.remove(reference, record)),
     ]).toEqual([true, false, false, true]);
   });
 });

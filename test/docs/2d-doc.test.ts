@@ -81,7 +81,7 @@ const refusals: readonly (() => Promise<ApiAnswer>)[] = [
 
 /** Rows of the table of errors. The date is that on which the certificate of the quickstart begins. */
 const rows = Array.from(page.matchAll(/^\| (\d\/\d{3}) +\| `(.*?)` +\|/gm), ([, number = '', message = '']) => `${number} ${message}`);
-const withoutDates = (text: string): string => text.replace(/from \d{4}-\d\d-\d\d,/, 'from …,');
+const withoutDates = (text: string): string => text.replace(/only from \d{4}-\d\d-\d\d$/, 'only from …');
 
 describe('docs/2d-doc.md', () => {
   it('shows messages as the service sends them', async () => {

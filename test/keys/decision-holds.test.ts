@@ -65,7 +65,7 @@ const changes = {
   revocation: async (other: Instance, key: MadeKey) => revoke(other, key, 1),
   hold: async (other: Instance, key: MadeKey) => revoke(other, key, 6),
   removal: async ({ keys }: Instance, { reference, own }: MadeKey) => keys.remove(await keys.find(tenant, reference), own),
-  'removal by the operator': async ({ keys }: Instance, { reference }: MadeKey) => keys.removeAsOperator(reference, []),
+  'removal by the operator': async ({ keys }: Instance, { reference }: MadeKey) => keys.operator.remove(reference, []),
   'another password': async ({ keys }: Instance, { reference, own }: MadeKey) =>
     keys.changePassword(await keys.find(tenant, reference), own, 'another password'),
   lock: async ({ keys }: Instance, { reference }: MadeKey) => {

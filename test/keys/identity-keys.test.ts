@@ -134,7 +134,7 @@ describe.each([
     // A restart changes nothing.
     const restarted = new Keyring(store, token);
     await expect(sign(restarted, name, made.password)).rejects.toMatchObject(locked);
-    await keys.unlockIdentity(made.row.reference, []);
+    await keys.operator.unlockIdentity(made.row.reference, []);
     expect(await sign(keys, name, made.password)).toHaveLength(1);
   });
 
@@ -146,8 +146,8 @@ describe.each([
       keys = new Keyring(store, token);
     }
     await expect(sign(keys, name, made.password)).rejects.toMatchObject({ ...locked, message: /until the operator unlocks it/ });
-    await expect(keys.unlockIdentity('0'.repeat(40), [])).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
-    await keys.unlockIdentity(made.row.reference, []);
+    await expect(keys.operator.unlockIdentity('0'.repeat(40), [])).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    await keys.operator.unlockIdentity(made.row.reference, []);
     expect(await sign(keys, name, made.password)).toHaveLength(1);
   });
 
@@ -217,10 +217,10 @@ describe.each([
 
   it('is removed by an operator: it is gone from the token, and its names are free', async () => {
     await sign(keys, name, made.password);
-    expect(await keys.removeIdentity(made.row, [])).toBe(true);
+    expect(await keys.operator.removeIdentity(made.row, [])).toBe(true);
     expect(await isOnToken(made.row.key_id)).toBe(false);
     expect(await keys.findIdentity(name)).toBeUndefined();
-    expect(await keys.removeIdentity(made.row, [])).toBe(false);
+    expect(await keys.operator.removeIdentity(made.row, [])).toBe(false);
     const next = await newIdentity(store, token, name);
     expect(await sign(keys, name, next.password)).toHaveLength(1);
     await expect(sign(keys, name, made.password)).rejects.toMatchObject(failed);

@@ -77,7 +77,7 @@ describe.each([
   it('may make another for one that was removed', async () => {
     const [keys] = keyrings();
     const [row] = (await stores[0]?.run('listKeys', { tenant, limit: 1 })) ?? [];
-    await keys?.removeAsOperator(parseKeyReferenceId(row?.reference ?? ''), []);
+    await keys?.operator.remove(parseKeyReferenceId(row?.reference ?? ''), []);
     await create(keys);
     await expect(create(keys)).rejects.toMatchObject({ code: 'ISSUANCE_REFUSED' });
   });

@@ -93,7 +93,7 @@ function operationObject(operation: Operation): OpenApiOperation {
     operationId: name,
     tags: [tag],
     summary: operation.summary,
-    description: `Needs the role \`${operation.role}\`.${operation.takesIdempotencyKey ? ' Takes an `Idempotency-Key`.' : ''}${operation.pace === undefined ? '' : ' Each client has a number of these requests a minute.'}`,
+    description: `Needs the role \`${operation.role}\`.${operation.takesIdempotencyKey ? ' Takes an `Idempotency-Key`.' : ''}${operation.pace === undefined ? '' : ' Each client has a number of these requests a minute.'}${operation.details === undefined ? '' : ` ${operation.details}`}`,
     ...(operation.takesIdempotencyKey ? { parameters: [idempotencyKey] } : {}),
     requestBody: { required: true, content: { 'application/json': { schema: withoutDialect(request), example: operation.example } } },
     responses: {

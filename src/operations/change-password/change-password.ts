@@ -7,11 +7,15 @@ import { operation } from '../operation.ts';
 
 const characters = { min: 8, max: 128 } as const;
 
-/** Units of UTF-16 that become one character in NFC: at most four characters, each of which may take two. */
+/**
+ * Units of UTF-16 that become one character in NFC: at most four characters, each of which may take
+ * two.
+ */
 const nfcShrinkMax = 8;
 const lengthRule = `a password has ${characters.min} to ${characters.max} characters`;
 
-// Bringing many marks into order takes a time that is quadratic in their number, so the length is checked before.
+// Bringing many marks into order takes a time that is quadratic in their number, so the length is
+// checked before.
 const NewPassword = Text.max(nfcShrinkMax * characters.max, lengthRule)
   .transform((text) => text.normalize('NFC'))
   .refine((text) => {

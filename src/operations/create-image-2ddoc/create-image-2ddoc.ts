@@ -1,25 +1,37 @@
 import { z } from 'zod';
+import { withoutIgnored } from '../../fields/ignored.ts';
 import { Base64, RequestId, Secret, Text } from '../../fields/values.ts';
 import { Refusal } from '../../result-codes.ts';
 import { drawnCode, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
 import { checkText, textMaxCharacters } from '../../twoddoc/picture/text-bitmap.ts';
-import { TwoDDocFault } from '../../twoddoc/two-d-doc-fault.ts';
+import { refusing } from '../../twoddoc/refusing.ts';
 import { DataZoneSource, exampleSource } from '../fields/data-zone.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkSignedCode, signedZone, zoneToSign } from './signed-code.ts';
 
-const CreateImageRequest = z.strictObject({
-  image2DDocSource: z.strictObject({
-    dataZoneSignatureSource: z
-      .strictObject({
-        password: Secret.describe('password of the key of the digital identity that the zone names; 1 to 1024 bytes'),
-        dataZoneSource: DataZoneSource.optional().describe('source of the zone; ignored if dataZone is given'),
-        dataZone: Base64.optional().describe('a ready-made zone, base64'),
-      })
-      .optional()
-      .describe('what is signed first; goes before signedCode'),
-    signedCode: Base64.optional().describe('a signed code, base64; ignored if dataZoneSignatureSource is given'),
+const DataZoneSignatureSource = withoutIgnored(
+  'dataZoneSource',
+  'dataZone',
+  z.strictObject({
+    password: Secret.describe('password of the key of the digital identity that the zone names; 1 to 1024 bytes'),
+    dataZoneSource: DataZoneSource.optional().describe('source of the zone; ignored if dataZone is given'),
+    dataZone: Base64.optional().describe('a ready-made zone: its bytes in base64 (RFC 4648, padded, no line breaks)'),
   }),
+);
+
+const CreateImageRequest = z.strictObject({
+  image2DDocSource: withoutIgnored(
+    'signedCode',
+    'dataZoneSignatureSource',
+    z.strictObject({
+      dataZoneSignatureSource: DataZoneSignatureSource.optional().describe(
+        'what is signed first; dataZone or dataZoneSource is required in it',
+      ),
+      signedCode: Base64.optional().describe(
+        'a signed code: its bytes in base64 (RFC 4648, padded, no line breaks); ignored if dataZoneSignatureSource is given',
+      ),
+    }),
+  ).describe('dataZoneSignatureSource or signedCode is required'),
   textOptions: z
     .strictObject({
       value: Text.optional().describe(`text beside the symbol; at most ${textMaxCharacters} characters; default: 2D-DOC`),
@@ -45,6 +57,8 @@ export const createImage2DDoc = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: true,
   summary: 'Makes the picture of a 2D-Doc code, and signs its data zone first if asked to.',
+  details:
+    'The answer is 2/261 if the tenant has no digital identity with the identifiers in the header of the zone, if it may not sign the document type, or if its certificate is not valid on the date of the signature.',
   request: CreateImageRequest,
   example: {
     image2DDocSource: { dataZoneSignatureSource: { password: 'Jv2mZ0lq8xWc4s1tNfR3yQ', dataZoneSource: { source: exampleSource } } },
@@ -58,7 +72,7 @@ export const createImage2DDoc = operation({
       text: textOptions?.value ?? '2D-DOC',
       position: textOptions?.position ?? 'BOTTOM',
     };
-    checkWish(wish);
+    refusing('/textOptions/value', () => checkText(wish.text), 'FIELD_INVALID');
     const { dataZoneSignatureSource, signedCode } = checkedSource(image2DDocSource);
     if (dataZoneSignatureSource === undefined) {
       const at = '/image2DDocSource/signedCode';
@@ -78,22 +92,15 @@ async function imageOf(code: Uint8Array, wish: PictureWish, at: string, { caller
   return { width, height, image: Buffer.from(content).toString('base64') };
 }
 
-/** @throws {Refusal} FIELD_INVALID */
-function checkWish({ text }: PictureWish): void {
-  try {
-    checkText(text);
-  } catch (error) {
-    if (!(error instanceof TwoDDocFault)) throw error;
-    throw new Refusal('FIELD_INVALID', { at: '/textOptions/value', message: error.message, cause: error });
-  }
-}
-
 type Source = CreateImageRequest['image2DDocSource'];
 type CheckedSource =
   | { readonly dataZoneSignatureSource: NonNullable<Source['dataZoneSignatureSource']>; readonly signedCode?: undefined }
   | { readonly dataZoneSignatureSource: undefined; readonly signedCode: Uint8Array };
 
-/** Returns what counts of the source. @throws {Refusal} FIELDS_INCONSISTENT if nothing is given to be drawn */
+/**
+ * Returns what counts of the source.
+ * @throws {Refusal} FIELDS_INCONSISTENT if nothing is given to be drawn
+ */
 function checkedSource({ dataZoneSignatureSource, signedCode }: Source): CheckedSource {
   const at = '/image2DDocSource';
   if (dataZoneSignatureSource === undefined) {

@@ -10,7 +10,9 @@ import type { TenantId } from '../../clients/caller.ts';
 
 /** Interface, Data zone source. */
 export const DataZoneSource = z.strictObject({
-  source: Base64.describe('the XML source of the zone, base64: a document of the schema of its document type; at most 64 KiB'),
+  source: Base64.describe(
+    'the XML source of the zone, a document of the schema of its document type, at most 64 KiB: its bytes in base64 (RFC 4648, padded, no line breaks)',
+  ),
 });
 
 /** A source in the documentation: an invoice. */

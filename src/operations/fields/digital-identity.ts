@@ -16,11 +16,12 @@ export function checksIdentity({ code2DDocSignature }: SignatureParameters): boo
  * @throws {Refusal} IDENTITY_NOT_ALLOWED
  */
 export function checkIdentityOf({ prepared }: PreparedSignatures, rules: HeaderRules | undefined): void {
+  if (rules === undefined)
+    throw new Refusal('IDENTITY_NOT_ALLOWED', { at: '/keyReference/reference', message: 'the key is not that of a digital identity' });
   for (const { covers, dataToSign } of prepared) {
     if (dataToSign === undefined) throw new Error('a data zone is kept in memory');
     const header = readHeader(dataToSign);
-    const fault =
-      rules === undefined ? 'the key is not that of a digital identity' : headerFault(rules, header, dayOfHex(header.signatureDate));
+    const fault = headerFault(rules, header, dayOfHex(header.signatureDate));
     if (fault !== undefined) throw new Refusal('IDENTITY_NOT_ALLOWED', { at: `/inputDocuments/${covers[0]?.index ?? 0}`, message: fault });
   }
 }

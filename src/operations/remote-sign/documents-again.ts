@@ -32,8 +32,8 @@ export class DocumentsAgain {
 
   /**
    * Reads the files and returns their contents, valid until `close`.
-   * @throws {Refusal} DOCUMENT_INVALID if one has another digest than before; UNSUPPORTED if hashing
-   * takes too long
+   * @throws {Refusal} DOCUMENT_INVALID if one has another digest than before; UNSUPPORTED if
+   *   hashing takes too long
    */
   async compared(threads: Pick<WorkThreads, 'run'>): Promise<readonly Content[]> {
     const digests = new DocumentDigests(this.#opened.documents, threads);
@@ -90,8 +90,8 @@ function withoutPointer(refusal: Refusal, message: string): Refusal {
 }
 
 /**
- * Returns an error of completion. Pointers to documents belong to the request that opened the session,
- * so a refusal names the document by its ID instead.
+ * Returns an error of completion. Pointers to documents belong to the request that opened the
+ * session, so a refusal names the document by its ID instead.
  */
 export function namingDocument(error: unknown, documents: readonly { readonly id: string }[]): unknown {
   if (!(error instanceof Refusal)) return error;

@@ -10,7 +10,9 @@ import { XP7Signature } from './xp7-signature.ts';
  */
 export const SignatureParameters = z.strictObject({
   rawSignature: RawSignature.optional().describe('signs the bytes of each document, or its digest'),
-  code2DDocSignature: Code2DDocSignature.optional().describe('signs each document, a 2D-Doc data zone, and returns its code'),
+  code2DDocSignature: Code2DDocSignature.optional()
+    .describe('signs each document, a 2D-Doc data zone, and returns its code')
+    .meta({ examples: [{ code2DDocParameters: { outputMode: 'IMAGE', checkDigitalIdentity: true } }] }),
   envelopedXAdESSignature: z
     .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
     .optional()

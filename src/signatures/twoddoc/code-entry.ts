@@ -1,7 +1,7 @@
 import { Refusal } from '../../result-codes.ts';
 import { zoneCurve } from '../../twoddoc/code/curves.ts';
 import { checkText } from '../../twoddoc/picture/text-bitmap.ts';
-import { TwoDDocFault } from '../../twoddoc/two-d-doc-fault.ts';
+import { refusing } from '../../twoddoc/refusing.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import type { Code2DDocSignature } from './code-fields.ts';
 import { codeFormat, type CodeOutput, type CodeParameters, type CodeState } from './code-format.ts';
@@ -20,7 +20,7 @@ export const codeEntry: FormatEntry<Code2DDocSignature, CodeOptions, CodeParamet
 
   asked({ code2DDocParameters = {} }, { picture }) {
     const { text = '2D-Doc', imageFormat: format = 'PNG', textPosition: position = 'BOTTOM', outputMode: mode } = code2DDocParameters;
-    checkTextField(text, `${at}/code2DDocParameters/text`);
+    refusing(`${at}/code2DDocParameters/text`, () => checkText(text), 'FIELD_INVALID');
     const output: CodeOutput =
       mode === 'IMAGE' ? { mode, wish: { format, text, position }, settings: picture } : { mode: mode ?? 'SIGNED_CODE' };
     return {
@@ -42,13 +42,3 @@ export const codeEntry: FormatEntry<Code2DDocSignature, CodeOptions, CodeParamet
     return { algorithm: curve.algorithm, parameters: { curve: curve.name, output } };
   },
 };
-
-/** Checks the text beside a picture. @throws {Refusal} FIELD_INVALID */
-function checkTextField(text: string, field: string): void {
-  try {
-    checkText(text);
-  } catch (error) {
-    if (!(error instanceof TwoDDocFault)) throw error;
-    throw new Refusal('FIELD_INVALID', { at: field, message: error.message, cause: error });
-  }
-}

@@ -10,7 +10,9 @@ export const Code2DDocSignature = z.strictObject({
       checkDigitalIdentity: z
         .boolean()
         .optional()
-        .describe('whether the header of each zone must name the signing digital identity, which must allow its type; default: false'),
+        .describe(
+          'whether the header of each zone must name the digital identity of keyReference, which must be allowed its type, with a certificate that is valid on the date of the signature; otherwise 2/261. remotePreSign compares it with signerCertificate, which it then needs (1/103). Default: false',
+        ),
       outputMode: z
         .enum(['SIGNED_CODE', 'XML', 'IMAGE'])
         .optional()

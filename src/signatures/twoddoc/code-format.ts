@@ -6,7 +6,7 @@ import { codeVerifies, joinCode } from '../../twoddoc/code/code.ts';
 import { zoneCurve, type ZoneCurve } from '../../twoddoc/code/curves.ts';
 import { signedDocument } from '../../twoddoc/code/signed-document.ts';
 import { refusing } from '../../twoddoc/refusing.ts';
-import { checkZoneLength } from '../../twoddoc/zone/zone-length.ts';
+import { checkZoneLength } from '../../twoddoc/zone/notation.ts';
 import { readZone } from '../../twoddoc/zone/read-zone.ts';
 import { bytesOf, hashContent } from '../content-source.ts';
 import { oneForEach, usualWorkload, type SignatureFormat, type Workload } from '../format.ts';
@@ -81,7 +81,10 @@ function zoneIn({ source }: InputDocument): Uint8Array {
   return zone;
 }
 
-/** Returns r‖s for a value of a device that the service does not know. @throws {Refusal} SIGNATURE_VALUE_INVALID */
+/**
+ * Returns r‖s for a value of a device that the service does not know.
+ * @throws {Refusal} SIGNATURE_VALUE_INVALID
+ */
 function signatureOf(value: Uint8Array, { namedCurve, name, signatureBytes }: ZoneCurve): Uint8Array {
   const [signature] = possibleEcdsaValues(value, namedCurve);
   if (signature !== undefined) return signature;

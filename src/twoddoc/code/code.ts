@@ -3,12 +3,13 @@ import * as der from '../../asn1/der.ts';
 import { dataVerifies, type DataAlgorithm } from '../../verification/verify-value.ts';
 import { decodeBase32, encodeBase32 } from '../base32.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
+import { groupSeparator, unitSeparator } from '../zone/notation.ts';
 import { zoneCurves, type ZoneCurve } from './curves.ts';
 
-/** Unit separator: between the data zone and the signature (ANTS v3.2.6 §3.5). */
-const unitSeparator = 0x1f;
-/** Group separator: between the signature and the annex. */
-const groupSeparator = 0x1d;
+/** Between the data zone and the signature (ANTS v3.2.6 §3.5). */
+const unitSeparatorByte = unitSeparator.charCodeAt(0);
+/** Between the signature and the annex. */
+const groupSeparatorByte = groupSeparator.charCodeAt(0);
 /** Length of a header of version 01, the shortest. */
 const headerMinBytes = 22;
 
@@ -29,8 +30,8 @@ export interface Code {
  * (ANTS v3.2.6 §3.5). `signature`: r‖s.
  */
 export function joinCode(zone: Uint8Array, signature: Uint8Array, annex?: Uint8Array): Uint8Array {
-  const parts = [zone, Uint8Array.of(unitSeparator), Buffer.from(encodeBase32(signature), 'latin1')];
-  return Buffer.concat(annex === undefined ? parts : [...parts, Uint8Array.of(groupSeparator), annex]);
+  const parts = [zone, Uint8Array.of(unitSeparatorByte), Buffer.from(encodeBase32(signature), 'latin1')];
+  return Buffer.concat(annex === undefined ? parts : [...parts, Uint8Array.of(groupSeparatorByte), annex]);
 }
 
 /**
@@ -45,19 +46,21 @@ export function splitCode(code: Uint8Array): Code {
   if (version === undefined)
     throw new TwoDDocFault('this is no 2D-Doc code: it does not begin with a header, DC and a version of two digits first');
   if (version === '01') return splitFirstVersion(code);
-  const end = code.indexOf(unitSeparator);
+  const end = code.indexOf(unitSeparatorByte);
   if (end < 0) throw new TwoDDocFault('the code has no signature: no US (1F) ends its data zone');
   const rest = code.subarray(end + 1);
-  const signatureEnd = rest.indexOf(groupSeparator);
+  const signatureEnd = rest.indexOf(groupSeparatorByte);
   const annex = signatureEnd < 0 ? undefined : rest.subarray(signatureEnd + 1);
   const text = Buffer.from(signatureEnd < 0 ? rest : rest.subarray(0, signatureEnd)).toString('latin1');
   const curve = zoneCurves.find(({ signatureCharacters }) => signatureCharacters === text.length);
-  const signature = decodeBase32(text);
-  if (curve === undefined || signature === undefined) {
-    throw new TwoDDocFault(
-      `the signature of the code is not Base32 of ${zoneCurves.map(({ signatureCharacters }) => signatureCharacters).join(', ')} characters (P-256, P-384, P-521)`,
-    );
+  if (!/^[A-Z2-7]*$/.test(text)) throw new TwoDDocFault('the signature of the code is not Base32: A-Z and 2-7, without padding');
+  if (curve === undefined) {
+    const lengths = zoneCurves.map(({ name, signatureCharacters }) => `${signatureCharacters} (${name})`).join(', ');
+    throw new TwoDDocFault(`the signature of the code has ${text.length} characters, but Base32 of one has ${lengths}`);
   }
+  const signature = decodeBase32(text);
+  if (signature === undefined)
+    throw new TwoDDocFault('the last character of the signature of the code has bits that belong to no byte, and are not 0');
   return { zone: code.subarray(0, end), signature, curve, annex: annex?.length === 0 ? undefined : annex };
 }
 
@@ -69,7 +72,10 @@ function splitFirstVersion(code: Uint8Array): Code {
   return { zone: code.subarray(0, end), signature: code.subarray(end), curve, annex: undefined };
 }
 
-/** Whether the signature is the key's, over the exact bytes of the zone. A key of another curve is false. */
+/**
+ * Whether the signature is the key's, over the exact bytes of the zone. A key of another curve is
+ * false.
+ */
 export function codeVerifies({ zone, signature, curve }: Code, publicKey: KeyObject): boolean {
   return zoneVerifies(zone, signature, curve.algorithm, publicKey);
 }

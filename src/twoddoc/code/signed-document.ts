@@ -19,7 +19,10 @@ export interface SignedZone {
   readonly certificate: Uint8Array | undefined;
 }
 
-/** Returns the document `signed2DDoc` (contract §9), in ASCII: the zone, what it says in words, and its signature. */
+/**
+ * Returns the document `signed2DDoc` (contract §9), in ASCII: the zone, what it says in words, and
+ * its signature.
+ */
 export function signedDocument({ zone, signature, curve, certificate }: SignedZone): string {
   const { header, fields } = parseZone(zone);
   const { type, issueDate, signatureDate, perimeter, country } = header;

@@ -33,8 +33,8 @@ export function identitySubject({ country, organization, registration, certifica
 }
 
 /**
- * Returns the request (PKCS #10, RFC 2986) for the certificate of a digital identity, in DER. It asks
- * for no extensions, since the CA decides them.
+ * Returns the request (PKCS #10, RFC 2986) for the certificate of a digital identity, in DER. It
+ * asks for no extensions, since the CA decides them.
  * @param sign returns r‖s for the CertificationRequestInfo
  * @throws {Error} if the signature does not verify
  */

@@ -67,8 +67,8 @@ export class DigitalIdentities {
 
   /**
    * Returns the key of an identity, with its counters.
-   * @throws {Refusal} KEY_STATE if the state store has no key for it, or one that does not match the
-   *   certificate; ACTIVATION_FAILED if the row of the key is not as the service wrote it
+   * @throws {Refusal} KEY_STATE if the state store has no key for it, or one that does not match
+   *   the certificate; ACTIVATION_FAILED if the row of the key is not as the service wrote it
    */
   async keyOf(identity: DigitalIdentity): Promise<IdentityKey> {
     const key = await this.#keys.findIdentity(identity);
@@ -81,14 +81,14 @@ export class DigitalIdentities {
 
   /**
    * Signs data zones with an identity after its password is verified, and has `complete` make the
-   * result from the values. Attempts are counted as those on callers' keys. Whether the identity may
-   * sign these headers is for the caller to decide (`headerFault`).
+   * result from the values. Attempts are counted as those on callers' keys. Whether the identity
+   * may sign these headers is for the caller to decide (`headerFault`).
    * @param zones the exact bytes of each: header and message (ANTS, 2D-Doc v3.2.6, §3.5)
    * @throws {Refusal} as `keyOf`; KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELD_MISSING without a
    *   password
    * @throws {TwoDDocFault} if a zone is longer than any symbol could hold
-   * @throws {Error} if the token host sees no zone of version 02, 03 or 04 in one of them, or a value
-   *   does not verify
+   * @throws {Error} if the token host sees no zone of version 02, 03 or 04 in one of them, or a
+   *   value does not verify
    */
   async sign<T extends object>(
     identity: DigitalIdentity,

@@ -122,12 +122,16 @@ export function headerFaults(
 function periodFault({ notBefore, notAfter }: Certificate, at: Date): string | undefined {
   const day = Math.floor(at.getTime() / dayMs) * dayMs;
   if (notBefore.getTime() >= day + dayMs)
-    return `the certificate of the identity is valid from ${dayOf(notBefore)}, after the date of the signature`;
-  if (notAfter.getTime() < day) return `the certificate of the identity ended on ${dayOf(notAfter)}, before the date of the signature`;
+    return `the zone's date of the signature is ${dayOf(at)}, but the certificate of the identity is valid only from ${dayOf(notBefore)}`;
+  if (notAfter.getTime() < day)
+    return `the zone's date of the signature is ${dayOf(at)}, but the certificate of the identity was valid only until ${dayOf(notAfter)}`;
   return undefined;
 }
 
-/** Returns the rules of a certificate alone, whose key is somewhere else. Names that it lacks are empty. */
+/**
+ * Returns the rules of a certificate alone, whose key is somewhere else. Names that it lacks are
+ * empty.
+ */
 export function rulesOfCertificate(certificate: Certificate): HeaderRules {
   const [ca = '', certificateId = ''] = [certificate.issuer, certificate.subject].map((name) => commonNameOf(name));
   return { ca, certificateId, certificate, types: undefined, certificateTypes: typesNamedBy(certificate) };

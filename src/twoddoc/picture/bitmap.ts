@@ -39,7 +39,9 @@ export class Bitmap {
     this.bytes.copyWithin(start + this.rowBytes, start, start + this.rowBytes);
   }
 
-  /** Draws the black pixels of another picture, whose upper left corner is at a place of this one. */
+  /**
+   * Draws the black pixels of another picture, whose upper left corner is at a place of this one.
+   */
   draw(other: Bitmap, left: number, top: number): void {
     for (let y = 0; y < other.height; y += 1)
       for (const [start, end] of other.blackRuns(y)) this.blacken(top + y, left + start, left + end);

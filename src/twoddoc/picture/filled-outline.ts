@@ -6,7 +6,10 @@ export interface OutlineCommand {
   readonly args: readonly number[];
 }
 
-/** Where an outline is drawn: its origin in pixels from the upper left corner, and pixels for each of its units. */
+/**
+ * Where an outline is drawn: its origin in pixels from the upper left corner, and pixels for each
+ * of its units.
+ */
 export interface OutlinePlace {
   readonly x: number;
   readonly y: number;
@@ -31,7 +34,8 @@ export function fillOutline(bitmap: Bitmap, commands: readonly OutlineCommand[],
   const rows = new Map<number, { readonly x: number; readonly winding: number }[]>();
   for (const { from, to, winding } of sides) {
     const slope = (to[0] - from[0]) / (to[1] - from[1]);
-    // Centres of rows are at halves; the lower end does not belong to a side, so that no row meets two at a corner.
+    // Centres of rows are at halves; the lower end does not belong to a side, so that no row meets
+    // two at a corner.
     for (let row = Math.ceil(from[1] - 0.5); row + 0.5 < to[1]; row += 1) {
       const crossings = rows.get(row) ?? [];
       crossings.push({ x: from[0] + slope * (row + 0.5 - from[1]), winding });

@@ -5,7 +5,10 @@ import { pngFile } from './png-file.ts';
 import { textBitmap } from './text-bitmap.ts';
 import { tiffFile } from './tiff-file.ts';
 
-/** Side of the symbol on which the text is. At the left it is read from below, at the right from above. */
+/**
+ * Side of the symbol on which the text is. At the left it is read from below, at the right from
+ * above.
+ */
 export type TextPosition = 'TOP' | 'RIGHT' | 'BOTTOM' | 'LEFT';
 
 export interface PictureOptions {
@@ -21,7 +24,10 @@ export interface PictureOptions {
   readonly quietZoneModules: number;
 }
 
-/** The text's size and place, as for printed codes: height of a capital letter, and the least distance, in modules. */
+/**
+ * The text's size and place, as for printed codes: height of a capital letter, and the least
+ * distance, in modules.
+ */
 const capitalModules = 5;
 const textDistanceModules = 2;
 
@@ -54,7 +60,10 @@ export function pictureOf(symbol: DataMatrix, options: PictureOptions = usualPic
   };
 }
 
-/** Draws a symbol and forgets it, so that no caller waits for the font, and for bwip-js if `encodation` needs it: about 0.1 s. */
+/**
+ * Draws a symbol and forgets it, so that no caller waits for the font, and for bwip-js if
+ * `encodation` needs it: about 0.1 s.
+ */
 export function warmUp(encodation: Encodation = 'C40'): void {
   const symbol = symbolOf(Buffer.from('DC04'), encodation);
   for (const format of ['PNG', 'TIFF'] as const) pictureOf(symbol, { ...usualPicture, format });

@@ -4,12 +4,16 @@ import type { Bitmap } from './bitmap.ts';
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 const inchesPerMetre = 1 / 0.0254;
 
-/** Writes a PNG file with one bit for each pixel, without transparency (PNG, third edition). `dpi`: pixels of an inch. */
+/**
+ * Writes a PNG file with one bit for each pixel, without transparency (PNG, third edition). `dpi`:
+ * pixels of an inch.
+ */
 export function pngFile(bitmap: Bitmap, dpi: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(bitmap.width, 0);
   header.writeUInt32BE(bitmap.height, 4);
-  // Bit depth 1, greyscale; the three bytes of 0 are the only compression and filter method, and no interlace.
+  // Bit depth 1, greyscale; the three bytes of 0 are the only compression and filter method, and no
+  // interlace.
   header.set([1, 0, 0, 0, 0], 8);
   const resolution = Buffer.alloc(9);
   const pixelsPerMetre = Math.round(dpi * inchesPerMetre);

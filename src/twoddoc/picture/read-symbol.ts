@@ -7,9 +7,11 @@ import { pngBitmap } from './read-png.ts';
 import { tiffBitmap } from './read-tiff.ts';
 
 /**
- * Reads the code of a picture that this service made: PNG, or TIFF. Pictures of other makers can be read if they are as
- * clear: upright, sharp, with white around the symbol. Errors are found, not corrected.
- * @throws {TwoDDocFault} if no symbol is found, it is damaged, or it has codewords that stand for no byte
+ * Reads the code of a picture that this service made: PNG, or TIFF. Pictures of other makers can be
+ * read if they are as clear: upright, sharp, with white around the symbol. Errors are found, not
+ * corrected.
+ * @throws {TwoDDocFault} if no symbol is found, it is damaged, or it has codewords that stand for
+ *   no byte
  */
 export function readSymbol(picture: Uint8Array): Uint8Array {
   return decoded(dataCodewords(symbolIn(picture)));
@@ -38,7 +40,10 @@ interface Square {
 
 const sideMin = 20;
 
-/** Finds the symbol by its finder pattern: a left column and a lowest row that are dark, and as long as each other. */
+/**
+ * Finds the symbol by its finder pattern: a left column and a lowest row that are dark, and as long
+ * as each other.
+ */
 function foundSymbol(bitmap: Bitmap): DataMatrix | undefined {
   for (let y = bitmap.height - 1; y >= 0; y -= 1) {
     for (const [start, end] of bitmap.blackRuns(y)) {
@@ -46,7 +51,8 @@ function foundSymbol(bitmap: Bitmap): DataMatrix | undefined {
       const square = { left: start, bottom: y + 1, side: end - start };
       const [least, most] = [0.99 * square.side, 1.01 * square.side];
       let height = 1;
-      // A column that is too long is not followed to its end, which would take long for a hostile picture.
+      // A column that is too long is not followed to its end, which would take long for a hostile
+      // picture.
       while (height <= most && height <= y && bitmap.isBlack(start, y - height)) height += 1;
       const symbol = height >= least && height <= most ? sampledSymbol(bitmap, square) : undefined;
       if (symbol !== undefined) return symbol;
@@ -55,7 +61,10 @@ function foundSymbol(bitmap: Bitmap): DataMatrix | undefined {
   return undefined;
 }
 
-/** Returns the modules of a square, if its highest row and right column are dark and light in turn, as for one of the sizes. */
+/**
+ * Returns the modules of a square, if its highest row and right column are dark and light in turn,
+ * as for one of the sizes.
+ */
 function sampledSymbol(bitmap: Bitmap, { left, bottom, side }: Square): DataMatrix | undefined {
   for (const { size } of symbolSizes) {
     const step = side / size;

@@ -9,7 +9,10 @@ const written: readonly (readonly [tag: number, value: number])[] = [
 ];
 const pixelsMax = 40_000_000;
 
-/** Reads a TIFF file of this service: bilevel, one strip, PackBits. @throws {TwoDDocFault} for any other */
+/**
+ * Reads a TIFF file of this service: bilevel, one strip, PackBits.
+ * @throws {TwoDDocFault} for any other
+ */
 export function tiffBitmap(file: Uint8Array): Bitmap {
   const view = Buffer.from(file.buffer, file.byteOffset, file.length);
   const fields = fieldsOf(view);

@@ -6,7 +6,10 @@ import { fillOutline } from './filled-outline.ts';
 
 /** Characters of the text beside a symbol. */
 export const textMaxCharacters = 64;
-/** Units of UTF-16 that become one character in NFC: at most four characters, each of which may take two. */
+/**
+ * Units of UTF-16 that become one character in NFC: at most four characters, each of which may take
+ * two.
+ */
 const nfcShrinkMax = 8;
 
 /** Pictures of texts that come again and again. */
@@ -14,7 +17,10 @@ const known = new Map<string, Bitmap>();
 const knownMax = 100;
 const knownMaxBytes = 32_768;
 
-/** Checks a text before it is drawn. @throws {TwoDDocFault} if it is too long, or has a character that cannot be drawn */
+/**
+ * Checks a text before it is drawn.
+ * @throws {TwoDDocFault} if it is too long, or has a character that cannot be drawn
+ */
 export function checkText(text: string): void {
   // Bringing many marks into order takes a time that is quadratic in their number.
   if (text.length > nfcShrinkMax * textMaxCharacters) throw new TwoDDocFault(`the text has more than ${textMaxCharacters} characters`);
@@ -32,8 +38,8 @@ function nameOf(character: string): string {
 }
 
 /**
- * Draws a line of text in DejaVu Sans, as issuers' codes have it, with nothing around it. `capitalPixels`: height of a
- * capital letter. Spaces alone are a picture without pixels.
+ * Draws a line of text in DejaVu Sans, as issuers' codes have it, with nothing around it.
+ * `capitalPixels`: height of a capital letter. Spaces alone are a picture without pixels.
  * @throws {TwoDDocFault} as `checkText`
  */
 export function textBitmap(text: string, capitalPixels: number): Bitmap {
@@ -51,7 +57,8 @@ function newBitmap(text: string, capitalPixels: number): Bitmap {
   const typefaces = fallbacks({ isBold: false, isItalic: false });
   const font = typefaces[0]?.font;
   if (font === undefined) throw new Error('there is no typeface');
-  // The size of the font, so that capital letters begin and end with a row of pixels. The font does not state their height.
+  // The size of the font, so that capital letters begin and end with a row of pixels. The font does
+  // not state their height.
   const capitalHeight = font.glyphForCodePoint('H'.charCodeAt(0)).bbox.maxY;
   const emPixels = (capitalPixels / capitalHeight) * font.unitsPerEm;
   const line = shapedLine(text, typefaces);

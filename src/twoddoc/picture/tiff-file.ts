@@ -7,8 +7,8 @@ const packBits = 32773;
 const inch = 2;
 
 /**
- * Writes a bilevel TIFF file (TIFF 6.0, section 4): one strip, compressed with PackBits, which every reader of TIFF knows,
- * as section 9 has it. `dpi`: pixels of an inch.
+ * Writes a bilevel TIFF file (TIFF 6.0, section 4): one strip, compressed with PackBits, which
+ * every reader of TIFF knows, as section 9 has it. `dpi`: pixels of an inch.
  */
 export function tiffFile(bitmap: Bitmap, dpi: number): Buffer {
   const strip = packedBits(bitmap);

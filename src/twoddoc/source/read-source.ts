@@ -24,6 +24,8 @@ const limits = { depthMax: 16, attributesMax: 32, nodesMax: 4000 };
  */
 export function readSource(xml: Uint8Array): ZoneSource {
   if (xml.length > sourceMaxBytes) throw new TwoDDocFault(`the source has ${xml.length} bytes; allowed are ${sourceMaxBytes}`);
+  if (/^DC0[1-4]/.test(Buffer.from(xml.subarray(0, 4)).toString('latin1')))
+    throw new TwoDDocFault('this is no XML, but a ready-made zone, which createImage2DDoc takes as dataZone');
   try {
     const { utf8 } = decodeXml(xml);
     scanDocument(utf8, limits);
@@ -66,14 +68,17 @@ function readRoot(document: XmlDocument): { readonly type: DocumentType; readonl
 function readParts(document: XmlDocument): [header: XmlNode, message: XmlNode, annex: XmlNode | undefined] {
   const children = document.children(document.root);
   const names = ['header', 'message', 'annex'];
+  const given = new Set(children.map((child) => nameOf(document, child)));
+  const missing = ['header', 'message'].find((name) => !given.has(name));
+  if (missing !== undefined && children.every((child) => names.includes(nameOf(document, child))))
+    throw new TwoDDocFault(`${placeOf(document, document.root)}: ${missing} is mandatory, but missing`);
   for (const [index, child] of children.entries())
     if (nameOf(document, child) !== names[index])
       throw new TwoDDocFault(
         `${placeOf(document, child)}: not allowed here; a document has header, message and, if needed, annex, in this order`,
       );
   const [header, message, annex] = children;
-  if (header === undefined || message === undefined)
-    throw new TwoDDocFault(`${placeOf(document, document.root)}: ${header === undefined ? 'header' : 'message'} is mandatory, but missing`);
+  if (header === undefined || message === undefined) throw new Error('both are there');
   return [header, message, annex];
 }
 

@@ -11,7 +11,10 @@ export function placeOf(document: XmlDocument, element: XmlNode): string {
   return `${name.length > 40 ? shown(name) : name} (line ${document.line(element)})`;
 }
 
-/** Returns the local name of an element of the namespace of sources. @throws {TwoDDocFault} for another one */
+/**
+ * Returns the local name of an element of the namespace of sources.
+ * @throws {TwoDDocFault} for another one
+ */
 export function nameOf(document: XmlDocument, element: XmlNode): string {
   const namespace = document.namespace(element);
   if (namespace !== sourceNamespace)

@@ -38,8 +38,11 @@ function readField(document: XmlDocument, element: XmlNode): ZoneField {
   const name = nameOf(document, element);
   const place = placeOf(document, element);
   const identifier = name.startsWith('D') ? dataIdentifier(name.slice(1)) : undefined;
-  if (identifier === undefined)
-    throw new TwoDDocFault(`${place}: not a field; the name of a field is D and a data identifier, such as D10`);
+  if (identifier === undefined) {
+    const [, id] = /^D([0-9A-Z]{2})$/.exec(name) ?? [];
+    const rule = id === undefined ? 'the name of a field is D and a data identifier, such as D10' : `there is no data identifier ${id}`;
+    throw new TwoDDocFault(`${place}: not a field; ${rule}`);
+  }
   return fieldOfSource(identifier, textOf(document, element), mayCut(document, element, identifier, place), place);
 }
 

@@ -98,7 +98,10 @@ function zoneValue(identifier: DataIdentifier, written: string, place: string): 
   return identifier.zeroPadded === true && value !== '' ? value.padStart(identifier.minLength, '0') : value;
 }
 
-/** Returns a text as `whiteSpace` with the value `collapse` gives it (XML Schema 1.0, Part 2, 4.3.6). */
+/**
+ * Returns a text as `whiteSpace` with the value `collapse` gives it (XML Schema 1.0, Part 2,
+ * 4.3.6).
+ */
 export function collapsed(text: string): string {
   return text.replaceAll(/[ \t\r\n]+/g, ' ').replaceAll(/^ | $/g, '');
 }

@@ -1,6 +1,9 @@
 import { latchBase256, latchC40, randomised, shift1, shift2, shift3, unlatch, upperShift, upperShiftValue } from './codewords.ts';
 
-/** Codewords of a code, before pads. Between both parts is the codeword that leaves C40, unless the symbol ends there. */
+/**
+ * Codewords of a code, before pads. Between both parts is the codeword that leaves C40, unless the
+ * symbol ends there.
+ */
 export interface EncodedCode {
   /** Begins with the latch to C40; empty if nothing is in C40. */
   readonly c40: readonly number[];
@@ -22,9 +25,9 @@ function valuesOf(byte: number): readonly number[] {
 }
 
 /**
- * Encodes a code as 2D-Doc wants it: one latch, and everything in C40. If two values are left over, they are padded with
- * shift 1; if one is, its character is in ASCII (ISO/IEC 16022, 5.2.5.2). So are more characters at the end, if the
- * value that is left over is only a part of one.
+ * Encodes a code as 2D-Doc wants it: one latch, and everything in C40. If two values are left over,
+ * they are padded with shift 1; if one is, its character is in ASCII (ISO/IEC 16022, 5.2.5.2). So
+ * are more characters at the end, if the value that is left over is only a part of one.
  */
 export function inC40(code: Uint8Array): EncodedCode {
   const all = Array.from(code, (byte) => values[byte] ?? []);
@@ -50,8 +53,9 @@ function codewordsOf(encoded: readonly number[]): number[] {
 }
 
 /**
- * Encodes the text before the first byte from 128 on in C40, and the rest in Base 256 (5.2.9). That is smaller for a
- * code of version 01, whose signature is binary: in C40 such a byte takes three values or four.
+ * Encodes the text before the first byte from 128 on in C40, and the rest in Base 256 (5.2.9). That
+ * is smaller for a code of version 01, whose signature is binary: in C40 such a byte takes three
+ * values or four.
  */
 export function inC40AndBase256(code: Uint8Array): EncodedCode {
   const firstBinary = code.findIndex((byte) => byte >= 128);
@@ -66,7 +70,10 @@ export function inC40AndBase256(code: Uint8Array): EncodedCode {
   return { c40, ascii };
 }
 
-/** Returns how many codewords a code takes in a symbol of `room` codewords, with the end of C40 if there has to be one. */
+/**
+ * Returns how many codewords a code takes in a symbol of `room` codewords, with the end of C40 if
+ * there has to be one.
+ */
 export function codewordsIn(room: number, { c40, ascii }: EncodedCode): number {
   const length = c40.length + ascii.length;
   return c40.length === 0 || length === c40.length || endsWithoutUnlatch(room, { c40, ascii }) ? length : length + 1;

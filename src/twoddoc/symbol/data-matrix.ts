@@ -11,7 +11,10 @@ export interface DataMatrix {
   readonly modules: Uint8Array;
 }
 
-/** Draws data codewords, as many as the symbol has: adds error codewords, places bits and the finder pattern. */
+/**
+ * Draws data codewords, as many as the symbol has: adds error codewords, places bits and the finder
+ * pattern.
+ */
 export function drawnSymbol(data: Uint8Array, symbol: SymbolSize): DataMatrix {
   if (data.length !== symbol.dataCodewords)
     throw new RangeError(`a symbol of ${symbol.size} modules has ${symbol.dataCodewords} data codewords, not ${data.length}`);
@@ -48,9 +51,10 @@ export function allCodewords({ size, modules }: DataMatrix): Uint8Array {
 }
 
 /**
- * Adds the error codewords. Data are dealt to the blocks in turn, and so are error codewords, from the first block on
- * (ISO/IEC 16022, annex A). In 144 × 144, where the data end with the eighth of ten blocks, some programs begin the error
- * codewords with the ninth, bwip-js among them; ZXing reads both, libdmtx only what the standard says.
+ * Adds the error codewords. Data are dealt to the blocks in turn, and so are error codewords, from
+ * the first block on (ISO/IEC 16022, annex A). In 144 × 144, where the data end with the eighth of
+ * ten blocks, some programs begin the error codewords with the ninth, bwip-js among them; ZXing
+ * reads both, libdmtx only what the standard says.
  */
 function withErrorCodewords(data: Uint8Array, symbol: SymbolSize): Uint8Array {
   const { blocks, blockErrorCodewords } = symbol;

@@ -10,7 +10,10 @@ const digits = '0123456789';
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).join('');
 const punctuation = '!"#$%&\'()*+,-./:;<=>?@[\\]^_';
 
-/** Characters by set and value (ISO/IEC 16022, tables C.1 and C.2): without a shift, after shift 1, 2 and 3. The first three values are shifts. */
+/**
+ * Characters by set and value (ISO/IEC 16022, tables C.1 and C.2): without a shift, after shift 1,
+ * 2 and 3. The first three values are shifts.
+ */
 const shiftedSets = {
   C40: [`\0\0\0 ${digits}${upperCase}`, controls, punctuation, `\`${lowerCase}{|}~\u007f`],
   TEXT: [`\0\0\0 ${digits}${lowerCase}`, controls, punctuation, `\`${upperCase}{|}~\u007f`],

@@ -15,9 +15,10 @@ const pairLatches: ReadonlyMap<number, PairEncodation> = new Map([
 ]);
 
 /**
- * Decodes the data codewords of a symbol in any of the encodations of ISO/IEC 16022, 5.2: ASCII, C40, Text, X12, EDIFACT and
- * Base 256.
- * @throws {TwoDDocFault} for a codeword that stands for no byte: FNC1, ECI, structured append, macros
+ * Decodes the data codewords of a symbol in any of the encodations of ISO/IEC 16022, 5.2: ASCII,
+ * C40, Text, X12, EDIFACT and Base 256.
+ * @throws {TwoDDocFault} for a codeword that stands for no byte: FNC1, ECI, structured append,
+ *   macros
  */
 export function decoded(codewords: Uint8Array): Uint8Array {
   const bytes: number[] = [];
@@ -69,7 +70,10 @@ function base256(codewords: Uint8Array, start: number): Stretch {
 
 const edifactUnlatch = 31;
 
-/** 5.2.8: four values of six bits in three codewords. One codeword or two at the end of the symbol are ASCII. */
+/**
+ * 5.2.8: four values of six bits in three codewords. One codeword or two at the end of the symbol
+ * are ASCII.
+ */
 function edifact(codewords: Uint8Array, start: number): Stretch {
   const bytes: number[] = [];
   let at = start;

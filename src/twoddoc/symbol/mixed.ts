@@ -7,8 +7,9 @@ import { symbolSize } from './symbol-sizes.ts';
 const bytesMax = 3116;
 
 /**
- * Returns the data codewords of the smallest symbol for a code, pads included, in the encodations that suit its parts;
- * undefined if it is too large for one. They come out of a symbol, since the library draws, but lists no codewords.
+ * Returns the data codewords of the smallest symbol for a code, pads included, in the encodations
+ * that suit its parts; undefined if it is too large for one. They come out of a symbol, since the
+ * library draws, but lists no codewords.
  */
 export function mixedCodewords(code: Uint8Array): Uint8Array | undefined {
   if (code.length > bytesMax) return undefined;
@@ -24,8 +25,8 @@ export function mixedCodewords(code: Uint8Array): Uint8Array | undefined {
 }
 
 /**
- * Loaded with the first symbol: most instances draw none of this kind. The module for `import` has another function of the
- * name `raw`.
+ * Loaded with the first symbol: most instances draw none of this kind. The module for `import` has
+ * another function of the name `raw`.
  */
 function library(): { readonly raw: typeof raw } {
   return createRequire(import.meta.url)('bwip-js/node') as { readonly raw: typeof raw };

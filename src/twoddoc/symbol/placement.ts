@@ -1,6 +1,9 @@
 import type { SymbolSize } from './symbol-sizes.ts';
 
-/** Row and column of each bit of a codeword, from its highest, relative to its lowest (ISO/IEC 16022, figure F.1). */
+/**
+ * Row and column of each bit of a codeword, from its highest, relative to its lowest (ISO/IEC
+ * 16022, figure F.1).
+ */
 const standardShape = [
   [-2, -2],
   [-2, -1],
@@ -14,7 +17,10 @@ const standardShape = [
 
 type Shape = readonly (readonly [row: number, column: number])[];
 
-/** The shapes of codewords at corners (figures F.2 to F.5). Negative numbers count from the last row or column. */
+/**
+ * The shapes of codewords at corners (figures F.2 to F.5). Negative numbers count from the last row
+ * or column.
+ */
 const cornerShapes: readonly [Shape, Shape, Shape, Shape] = [
   [
     [-1, 0],
@@ -68,7 +74,9 @@ export interface Placement {
 
 const placements = new Map<number, Placement>();
 
-/** Returns the places of a symbol's bits (ISO/IEC 16022, annex F) and of its finder patterns (5.8). */
+/**
+ * Returns the places of a symbol's bits (ISO/IEC 16022, annex F) and of its finder patterns (5.8).
+ */
 export function placement(symbol: SymbolSize): Placement {
   const known = placements.get(symbol.size);
   if (known !== undefined) return known;
@@ -87,7 +95,10 @@ export function placement(symbol: SymbolSize): Placement {
   return made;
 }
 
-/** The dark modules around each region: the left column and the lowest row, and every other one of the others. */
+/**
+ * The dark modules around each region: the left column and the lowest row, and every other one of
+ * the others.
+ */
 function finderModules(size: number, step: number): number[] {
   const modules: number[] = [];
   for (let row = 0; row < size; row += 1) {

@@ -6,13 +6,15 @@ import { mixedCodewords } from './mixed.ts';
 import { dataCodewordsMax, symbolSizes, type SymbolSize } from './symbol-sizes.ts';
 
 /**
- * How a code becomes codewords. `C40`: everything in C40, as 2D-Doc wants it (ANTS 3.2.6, §10.7); only a binary signature
- * of version 01 may be in Base 256. `MIXED`: the shortest mixture of encodations, which gives a smaller symbol for some codes.
+ * How a code becomes codewords. `C40`: everything in C40, as 2D-Doc wants it (ANTS 3.2.6, §10.7);
+ * only a binary signature of version 01 may be in Base 256. `MIXED`: the shortest mixture of
+ * encodations, which gives a smaller symbol for some codes.
  */
 export type Encodation = 'C40' | 'MIXED';
 
 /**
- * Returns the smallest square symbol, Data Matrix ECC 200 (ISO/IEC 16022), that has room for a code.
+ * Returns the smallest square symbol, Data Matrix ECC 200 (ISO/IEC 16022), that has room for a
+ * code.
  * @throws {TwoDDocFault} if the code is empty or too large
  */
 export function symbolOf(code: Uint8Array, encodation: Encodation = 'C40'): DataMatrix {

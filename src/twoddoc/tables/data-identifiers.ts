@@ -32,7 +32,9 @@ export interface DataIdentifier {
   /** Section of the table, such as 7.1. */
   readonly section: string;
   readonly minLength: number;
-  /** Null: as long as the code has room. Equal to `minLength`: a fixed length, without a separator. */
+  /**
+   * Null: as long as the code has room. Equal to `minLength`: a fixed length, without a separator.
+   */
   readonly maxLength: number | null;
   readonly format: FieldFormat;
   /** Ranges and characters, such as `A-Z0-9 /-`. */

@@ -2,9 +2,9 @@ import rows from './document-types.json' with { type: 'json' };
 import { dataIdentifiers } from './data-identifiers.ts';
 
 /**
- * A rule about several fields (ANTS 2D-Doc v3.2.6, §8). `oneOf`: at least one of the alternatives is
- * complete; `exactlyOneOf`: one and no other; `requiredIf`: the field is there if another one has
- * one of the values, as they are in the zone.
+ * A rule about several fields (ANTS 2D-Doc v3.2.6, §8). `oneOf`: at least one of the alternatives
+ * is complete; `exactlyOneOf`: one and no other; `requiredIf`: the field is there if another one
+ * has one of the values, as they are in the zone.
  */
 export type ConditionalRule =
   | { readonly rule: 'oneOf' | 'exactlyOneOf'; readonly alternatives: readonly (readonly string[])[] }
@@ -14,7 +14,9 @@ export type ConditionalRule =
 export interface DocumentType {
   /** Two characters. */
   readonly code: string;
-  /** `01`: written in C40 characters; `0x0001`: the binary perimeter, which has no public tables. */
+  /**
+   * `01`: written in C40 characters; `0x0001`: the binary perimeter, which has no public tables.
+   */
   readonly perimeter: string;
   /** In French, as in the specification. */
   readonly name: string;

@@ -8,7 +8,10 @@ const lastDayNumber = 0xfffe;
 /** Written in a header for a document without a date of issue. */
 export const undated = 'FFFF';
 
-/** Returns the four hexadecimal digits for a day (UTC); undefined before 2000-01-01 and after 2179-06-05. */
+/**
+ * Returns the four hexadecimal digits for a day (UTC); undefined before 2000-01-01 and after
+ * 2179-06-05.
+ */
 export function hexOfDay(day: Date): string | undefined {
   const number = Math.floor((day.getTime() - firstDay) / dayMilliseconds);
   return number >= 0 && number <= lastDayNumber ? number.toString(16).toUpperCase().padStart(4, '0') : undefined;
@@ -27,7 +30,10 @@ export function isoOfDay(day: Date): string {
   return day.toISOString().slice(0, 10);
 }
 
-/** Returns the start (UTC) of a day that is written as 2012-11-15; undefined for a day that no calendar has. */
+/**
+ * Returns the start (UTC) of a day that is written as 2012-11-15; undefined for a day that no
+ * calendar has.
+ */
 export function dayOfIso(iso: string): Date | undefined {
   const [, year = '', month = '', day = ''] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(iso) ?? [];
   return isDay(year, month, day) ? new Date(`${iso}T00:00:00Z`) : undefined;

@@ -31,7 +31,7 @@ export const headerLengths: Readonly<Record<ZoneVersion, number>> = { '01': 22, 
  * @throws {TwoDDocFault} for text that does not start with a header of the versions 01 to 04
  */
 export function splitHeader(zone: string): { readonly header: ZoneHeader; readonly message: string } {
-  if (!zone.startsWith('DC')) throw new TwoDDocFault('a zone starts with DC');
+  checkStart(zone);
   const version = zone.slice(2, 4);
   if (!isVersion(version)) throw new TwoDDocFault(`the version ${JSON.stringify(version)} is not supported; supported: 01 to 04`);
   const length = headerLengths[version];
@@ -52,6 +52,26 @@ export function splitHeader(zone: string): { readonly header: ZoneHeader; readon
   };
 }
 
+/**
+ * Splits the header off a zone that is to be signed, as `splitHeader`.
+ * @throws {TwoDDocFault} for text that does not start with a header of the versions 02 to 04
+ */
+export function splitHeaderToSign(zone: string): ReturnType<typeof splitHeader> {
+  checkStart(zone);
+  const version = zone.slice(2, 4);
+  if (!isVersion(version) || version === '01') {
+    const why = version === '01' ? 'version 01 is only read' : `the version ${JSON.stringify(version)} is not supported`;
+    throw new TwoDDocFault(`header: ${why}; versions that can be signed: 02, 03 and 04`);
+  }
+  return splitHeader(zone);
+}
+
+function checkStart(zone: string): void {
+  if (zone.startsWith('DC')) return;
+  const hint = /^(?:\u00ef\u00bb\u00bf)?\s*</.test(zone) ? '; this is XML, such as the source that a zone is made of (dataZoneSource)' : '';
+  throw new TwoDDocFault(`a zone starts with DC${hint}`);
+}
+
 function isVersion(text: string): text is ZoneVersion {
   return Object.hasOwn(headerLengths, text);
 }
@@ -64,8 +84,7 @@ export function joinHeader(header: ZoneHeader): string {
 
 /** Returns the type of a header. @throws {TwoDDocFault} if the header breaks a rule */
 export function checkHeader(header: ZoneHeader): DocumentType {
-  const { version, ca, certificate, issueDate, signatureDate, type: code, perimeter = '01', country = 'FR' } = header;
-  if (version === '01') throw new TwoDDocFault('header: version 01 is only read; versions that can be signed: 02, 03 and 04');
+  const { ca, certificate, issueDate, signatureDate, type: code, perimeter = '01', country = 'FR' } = header;
   check(/^[A-Z]{2}[A-Z0-9]{2}$/.test(ca), 'CA identifier', ca, 'two letters and two letters or digits');
   check(/^[A-Z0-9]{4}$/.test(certificate), 'certificate identifier', certificate, 'four letters or digits');
   check(perimeter === '01', 'perimeter', perimeter, '01');
@@ -81,7 +100,10 @@ function check(isRight: boolean, name: string, value: string, expected: string):
   if (!isRight) throw new TwoDDocFault(`header: the ${name} is ${JSON.stringify(value)}, expected: ${expected}`);
 }
 
-/** Returns a type whose rules are known. `place` starts the message of a fault. @throws {TwoDDocFault} if there is none */
+/**
+ * Returns a type whose rules are known. `place` starts the message of a fault.
+ * @throws {TwoDDocFault} if there is none
+ */
 export function publicType(code: string, place: string): DocumentType {
   const type = documentType(code);
   if (type === undefined) throw new TwoDDocFault(`${place}: there is no document type ${JSON.stringify(code)}`);

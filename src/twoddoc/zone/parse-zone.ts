@@ -1,6 +1,6 @@
 import { dataIdentifier } from '../tables/data-identifiers.ts';
 import { splitHeader, type ZoneHeader } from './header.ts';
-import { groupSeparator, recordSeparator } from './separators.ts';
+import { groupSeparator, recordSeparator } from './notation.ts';
 
 /** A field with its value as it is in the zone. */
 export interface ZoneField {
@@ -21,9 +21,9 @@ export interface ParsedZone extends ParsedFields {
 }
 
 /**
- * Reads a zone of any maker, versions 01 to 04, without the signature. It is lenient: no rule of the
- * tables is checked; a separator may follow any field, and an identifier may be unknown, whose value
- * then reaches to the next separator.
+ * Reads a zone of any maker, versions 01 to 04, without the signature. It is lenient: no rule of
+ * the tables is checked; a separator may follow any field, and an identifier may be unknown, whose
+ * value then reaches to the next separator.
  * @throws {TwoDDocFault} for bytes that do not start with a header
  */
 export function parseZone(bytes: Uint8Array): ParsedZone {
@@ -31,7 +31,10 @@ export function parseZone(bytes: Uint8Array): ParsedZone {
   return { header, ...parseFields(message) };
 }
 
-/** Reads the fields of an annex, which follow the signature and a separator, as leniently as `parseZone`. */
+/**
+ * Reads the fields of an annex, which follow the signature and a separator, as leniently as
+ * `parseZone`.
+ */
 export function parseAnnex(bytes: Uint8Array): ParsedFields {
   return parseFields(textOf(bytes));
 }

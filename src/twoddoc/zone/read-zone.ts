@@ -1,11 +1,10 @@
 import { dataIdentifier, isFixed, type DataIdentifier } from '../tables/data-identifiers.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
-import { checkHeader, splitHeader, type ZoneHeader } from './header.ts';
+import { checkHeader, splitHeaderToSign, type ZoneHeader } from './header.ts';
+import { checkZoneLength, groupSeparator, recordSeparator, unitSeparator } from './notation.ts';
 import { textOf, type ParsedZone, type ZoneField } from './parse-zone.ts';
 import { brokenPresence } from './presence-rules.ts';
-import { groupSeparator, recordSeparator } from './separators.ts';
 import { brokenRule } from './value-rules.ts';
-import { checkZoneLength } from './zone-length.ts';
 
 /**
  * Reads a zone that is to be signed, versions 02 to 04, in full. A separator behind the last field
@@ -14,7 +13,9 @@ import { checkZoneLength } from './zone-length.ts';
  */
 export function readZone(bytes: Uint8Array): ParsedZone {
   checkZoneLength(bytes.length);
-  const { header, message } = splitHeader(textOf(bytes));
+  const { header, message } = splitHeaderToSign(textOf(bytes));
+  if (message.includes(unitSeparator))
+    throw new TwoDDocFault('this is a code, signed already: a US (1F) ends its data zone; createImage2DDoc draws it as signedCode');
   const type = checkHeader(header);
   const fields = readFields(message);
   const broken = brokenPresence(type, fields, (id) => id);
@@ -28,7 +29,7 @@ export function readZone(bytes: Uint8Array): ParsedZone {
  * @throws {TwoDDocFault} for the first rule that it breaks
  */
 export function readHeader(bytes: Uint8Array): ZoneHeader {
-  const { header } = splitHeader(textOf(bytes.subarray(0, 26)));
+  const { header } = splitHeaderToSign(textOf(bytes.subarray(0, 26)));
   checkHeader(header);
   return header;
 }
@@ -38,7 +39,7 @@ function readFields(message: string): ZoneField[] {
   for (let at = 0; at < message.length;) {
     const id = message.slice(at, at + 2);
     const identifier = dataIdentifier(id);
-    if (identifier === undefined) throw noField(message.slice(at), fields.at(-1));
+    if (identifier === undefined) throw noField(message, at, fields.at(-1));
     const end = valueEnd(message, at + 2, identifier);
     const value = message.slice(at + 2, end);
     const separator = isFixed(identifier) ? undefined : message[end];
@@ -60,9 +61,16 @@ function valueEnd(message: string, start: number, identifier: DataIdentifier): n
   return end;
 }
 
-function noField(rest: string, previous: ZoneField | undefined): TwoDDocFault {
+function noField(message: string, at: number, previous: ZoneField | undefined): TwoDDocFault {
   const place = previous === undefined ? 'message' : `after field ${previous.id}`;
-  if (rest.startsWith(groupSeparator) || rest.startsWith(recordSeparator))
-    return new TwoDDocFault(`${place}: a separator is not allowed here: values of a fixed length, or of their maximum length, have none`);
-  return new TwoDDocFault(`${place}: ${JSON.stringify(rest.slice(0, 2))} is not a data identifier`);
+  if (!isSeparator(message[at])) return new TwoDDocFault(`${place}: ${JSON.stringify(message.slice(at, at + 2))} is not a data identifier`);
+  if (previous === undefined) return new TwoDDocFault(`${place}: a separator is not allowed here, before the first field`);
+  const rule = isSeparator(message[at - 1])
+    ? 'one ends the value already'
+    : 'values of a fixed length, or of their maximum length, have none';
+  return new TwoDDocFault(`${place}: a separator is not allowed here: ${rule}`);
+}
+
+function isSeparator(character: string | undefined): boolean {
+  return character === groupSeparator || character === recordSeparator;
 }

@@ -16,7 +16,10 @@ export interface RowInWords {
   readonly value: string;
 }
 
-/** Returns the members of a header, with dates as in ISO 8601. Members that mean nothing are shown as they are. */
+/**
+ * Returns the members of a header, with dates as in ISO 8601. Members that mean nothing are shown
+ * as they are.
+ */
 export function headerInWords(header: ZoneHeader): readonly RowInWords[] {
   const { version, ca, certificate, issueDate, signatureDate, type: code, perimeter, country } = header;
   const type = perimeter === undefined || perimeter === '01' ? documentType(code) : undefined;
@@ -34,8 +37,8 @@ export function headerInWords(header: ZoneHeader): readonly RowInWords[] {
 
 /**
  * Returns fields with their values as a source has them: dates as in ISO 8601, numbers in decimal,
- * text that is encoded decoded; `yes` and `no` for 1 and 0. An ellipsis stands for the rest of a
- * value that was cut. Values that break a rule are shown as they are.
+ * text that is encoded decoded, `true` and `false`. An ellipsis stands for the rest of a value that
+ * was cut. Values that break a rule are shown as they are.
  */
 export function fieldsInWords(fields: readonly ZoneField[]): readonly RowInWords[] {
   return fields.map(({ id, value, truncated }) => {
@@ -55,11 +58,11 @@ const words: Partial<Record<FieldFormat, (value: string) => string>> = {
   date_hex: hexDay,
   date_ddmmyyyy: day,
   date_yyyymmdd: (value) => value.replace(/^(....)(..)(..)$/, '$1-$2-$3'),
-  datetime_ddmmyyyyHHMM: (value) => `${day(value)} ${time(value.slice(8))}`,
-  datetime_ddmmyyyyHHMMSS: (value) => `${day(value)} ${time(value.slice(8))}`,
+  datetime_ddmmyyyyHHMM: (value) => `${day(value)}T${time(value.slice(8))}`,
+  datetime_ddmmyyyyHHMMSS: (value) => `${day(value)}T${time(value.slice(8))}`,
   time_HHMM: time,
   time_HHMMSS: time,
-  bool_01: (value) => (value === '1' ? 'yes' : 'no'),
+  bool_01: (value) => String(value === '1'),
   decimal_comma: decimal,
   decimal_comma_unsigned: decimal,
   hex_uint: (value) => String(Number.parseInt(value, 16)),

@@ -4,8 +4,7 @@ import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { dayOfIso, hexOfDay, undated } from './days.ts';
 import { joinHeader } from './header.ts';
 import type { ZoneField } from './parse-zone.ts';
-import { groupSeparator, recordSeparator } from './separators.ts';
-import { checkZoneLength } from './zone-length.ts';
+import { checkZoneLength, groupSeparator, recordSeparator } from './notation.ts';
 
 /** For the members of a header that its source does not have. */
 export interface HeaderFill {
@@ -37,7 +36,9 @@ export function zoneOf(source: ZoneSource, fill: HeaderFill): Uint8Array {
   return Buffer.from(zone, 'latin1');
 }
 
-/** Returns the fields of the annex, without the separator before them; undefined if there are none. */
+/**
+ * Returns the fields of the annex, without the separator before them; undefined if there are none.
+ */
 export function annexOf({ annex }: ZoneSource): Uint8Array | undefined {
   return annex.length === 0 ? undefined : Buffer.from(joinFields(annex), 'latin1');
 }

@@ -86,7 +86,8 @@ describe('createDataZone', () => {
     ['a type of which only the name is known', validSourceOf('01').replace('type="01"', 'type="29"'), /29/],
     ['version 01', validSourceOf('01').replace('version="04"', 'version="01"'), /version/],
     ['a country in version 03', validSourceOf('01', { version: '03' }).replace('</header>', '<country>FR</country></header>'), /country/],
-    ['no XML', 'DC04FR000001', /line 1/],
+    ['no XML', 'Bonjour', /line 1/],
+    ['a ready-made zone', 'DC04FR000001', /ready-made zone.*dataZone/],
     ['nothing', '', /source/],
   ])('answers 1/105 to a source with %s, and names what is wrong', async (_what, source, message) => {
     const answer = await zoneFor('app', source, { requestID: 'wrong' });

@@ -32,8 +32,15 @@ describe('createImage2DDoc signs', () => {
 
   it('a ready-made zone, which goes before a source, as both go before a signed code', async () => {
     const zone = await zoneOf('app', openSourceOf('B0'));
-    const source = { dataZoneSource: { source: base64('no source at all') } };
-    for (const given of [fromZone(zone), fromZone(zone, source), { ...fromZone(zone, source), signedCode: base64('no code at all') }]) {
+    const ignored = [
+      fromZone(zone),
+      ...[{ source: base64('no source at all') }, { source: '***' }, {}, 7].flatMap((dataZoneSource) => [
+        fromZone(zone, { dataZoneSource }),
+        { ...fromZone(zone, { dataZoneSource }), signedCode: base64('no code at all') },
+      ]),
+      ...['***', 7, null].map((signedCode) => ({ ...fromZone(zone), signedCode })),
+    ];
+    for (const given of ignored) {
       const code = partsOf(await readIn(pictureIn(await imageOf('app', given))));
       expect([code.zone.equals(zone), opensslVerifies(code, publicKey)]).toEqual([true, true]);
     }

@@ -80,11 +80,19 @@ describe('createImage2DDoc refuses', () => {
     ],
     ['1/105', 'a zone of version 01', { image2DDocSource: fromZone('DC01FR000001125E125B0126FR') }, /01/],
     ['1/105', 'a zone without a mandatory field', { image2DDocSource: fromZone(zone.replace('26FR', '')) }, /26/],
-    ['1/105', 'a zone with a signature', { image2DDocSource: fromZone(`${zone}\u001f${signatureText}`) }, /dataZone: /],
+    [
+      '1/105',
+      'a zone with a signature',
+      { image2DDocSource: fromZone(`${zone}\u001f${signatureText}`) },
+      /dataZone: .*signed already.*signedCode/,
+    ],
+    ['1/105', 'a source as a zone', { image2DDocSource: fromZone(validSourceOf('01')) }, /dataZone: .*this is XML.*dataZoneSource/],
+    ['1/105', 'a zone as a source', { image2DDocSource: fromSource(zone) }, /source: .*ready-made zone.*dataZone/],
+    ['1/102', 'an unknown member beside what is ignored', { image2DDocSource: { ...fromZone(zone), signedCode: 1, more: 1 } }, /more/],
     ['1/105', 'a wrong source', { image2DDocSource: fromSource(validSourceOf('01').replace('<D10>', '<D10>~')) }, /D10 \(line \d+\)/],
     ['2/261', 'identifiers of nobody', { image2DDocSource: fromZone(zone.replace('FR00', 'FR97')) }, /FR97 0001/],
     ['2/261', 'a type that the identity may not sign', { image2DDocSource: fromSource(todayOf('03')) }, /type 03/],
-    ['2/261', 'a date before the certificate', { image2DDocSource: fromZone(zone) }, /valid from/],
+    ['2/261', 'a date before the certificate', { image2DDocSource: fromZone(zone) }, /2012-11-12, .* valid only from/],
   ])('with %s: %s', async (code, _what, body, message) => {
     const requestID = randomUUID();
     const answer = await callCreator('app', 'createImage2DDoc', { ...body, requestID });

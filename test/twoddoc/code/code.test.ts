@@ -55,10 +55,19 @@ describe('a code', () => {
   it.each([
     ['no header', 'DC4FR000001', 'DC and a version'],
     ['no separator', zone.toString('latin1'), 'no US'],
-    ['an empty signature', `${zone.toString('latin1')}\u001f`, '103, 154, 212'],
-    ['another length', `${zone.toString('latin1')}\u001f${'A'.repeat(104)}`, '103, 154, 212'],
-    ['stray bits', `${zone.toString('latin1')}\u001f${'A'.repeat(102)}B`, '103, 154, 212'],
-    ['small letters', `${zone.toString('latin1')}\u001f${'a'.repeat(103)}`, '103, 154, 212'],
+    [
+      'an empty signature',
+      `${zone.toString('latin1')}\u001f`,
+      'has 0 characters, but Base32 of one has 103 (P-256), 154 (P-384), 212 (P-521)',
+    ],
+    ['another length', `${zone.toString('latin1')}\u001f${'A'.repeat(104)}`, 'has 104 characters'],
+    [
+      'stray bits',
+      `${zone.toString('latin1')}\u001f${'A'.repeat(102)}B`,
+      'the last character of the signature of the code has bits that belong to no byte',
+    ],
+    ['small letters', `${zone.toString('latin1')}\u001f${'a'.repeat(103)}`, 'is not Base32: A-Z and 2-7, without padding'],
+    ['padding', `${zone.toString('latin1')}\u001f${'A'.repeat(103)}=`, 'is not Base32'],
     ['version 01 without room for a signature', `DC01FR000001125E125C00${'A'.repeat(63)}`, '64 bytes'],
   ])('is refused with %s', (_what, text, message) => {
     expect(() => splitCode(Buffer.from(text, 'latin1'))).toThrow(message);

@@ -215,7 +215,17 @@ describe('structure', () => {
       /^document \(line 2\): the attribute perimeter is "0x0001", expected: 01/,
     ],
     ['an unknown attribute', valid.replace('type', 'name="a" type'), "document (line 2): the attribute 'name' is not allowed"],
-    ['no header', valid.replace(/<header>.*<\/header>/, ''), /^message \(line 4\): not allowed here; a document has header, message/],
+    ['no header', valid.replace(/<header>.*<\/header>/, ''), 'document (line 2): header is mandatory, but missing'],
+    [
+      'a header behind the message',
+      valid.replace(/(<header>.*<\/header>)([^]*<\/message>)/, '$2$1'),
+      /^message \(line 4\): not allowed here; a document has header/,
+    ],
+    [
+      'a ready-made zone',
+      'DC04FR000001125E125B0101FR26FR',
+      'this is no XML, but a ready-made zone, which createImage2DDoc takes as dataZone',
+    ],
     ['no message', valid.replace(/<message>[^]*<\/message>/, ''), 'document (line 2): message is mandatory, but missing'],
     ['nothing', '<document xmlns="urn:2d-doc:source:1" type="08"/>', 'document (line 1): header is mandatory, but missing'],
     ['two messages', valid.replace('</document>', '<message/></document>'), /^message \(line 7\): not allowed here/],
@@ -270,7 +280,7 @@ describe('structure', () => {
       valid.replaceAll('D6F', 'F6F'),
       /^F6F \(line 5\): not a field; the name of a field is D and a data identifier/,
     ],
-    ['an unknown identifier', valid.replaceAll('D6F', 'DZZ'), /^DZZ \(line 5\): not a field/],
+    ['an unknown identifier', valid.replaceAll('D6F', 'DZZ'), 'DZZ (line 5): not a field; there is no data identifier ZZ'],
     [
       'a field of another namespace',
       valid.replace('<D6F>', '<D6F xmlns="urn:a">'),

@@ -3,7 +3,12 @@ import { parseAnnex, parseZone } from '../../../src/twoddoc/zone/parse-zone.ts';
 import { readHeader, readZone } from '../../../src/twoddoc/zone/read-zone.ts';
 
 /** Separators are written as in the specification. */
-const bytes = (text: string): Buffer => Buffer.from(text.replaceAll('<GS>', '\u001d').replaceAll('<RS>', '\u001e'), 'latin1');
+const separators: Readonly<Record<string, string>> = { '<GS>': '\u001d', '<RS>': '\u001e', '<US>': '\u001f' };
+const bytes = (text: string): Buffer =>
+  Buffer.from(
+    text.replaceAll(/<[GRU]S>/g, (name) => separators[name] ?? ''),
+    'latin1',
+  );
 const fieldsOf = (message: string): string[] =>
   parseAnnex(bytes(message)).fields.map(({ id, value, truncated }) => `${id}=${value}${truncated ? '…' : ''}`);
 
@@ -65,9 +70,17 @@ describe('a strict reader', () => {
   });
 
   test.each([
-    ['two separators behind the last field', `${message}<GS><GS>`, 'after field 32: a separator is not allowed here'],
-    ['a separator before the first field', `<GS>${message}`, 'message: a separator is not allowed here'],
-    ['a separator behind a value of the maximum length', `${message}XXX<GS>08125E`, 'after field 32: a separator is not allowed here'],
+    [
+      'two separators behind the last field',
+      `${message}<GS><GS>`,
+      'after field 32: a separator is not allowed here: one ends the value already',
+    ],
+    ['a separator before the first field', `<GS>${message}`, 'message: a separator is not allowed here, before the first field'],
+    [
+      'a separator behind a value of the maximum length',
+      `${message}XXX<GS>08125E`,
+      'after field 32: a separator is not allowed here: values of a fixed length',
+    ],
     ['a separator behind a field of a fixed length', `08125E<GS>${message}`, 'after field 08: a separator is not allowed here'],
     ['a field of a fixed length that was cut', `08125E<RS>${message}`, 'after field 08: a separator is not allowed here'],
     ['a URL that was cut', `0CMFRA<RS>${message}`, 'field 0C: must not be cut'],
@@ -77,6 +90,7 @@ describe('a strict reader', () => {
       'field 32: 4 characters long, but the minimum length is 8',
     ],
     ['other characters in a value that was cut', message.replace('30A<GS>', '30a<RS>'), 'field 30: the character "a" is not allowed'],
+    ['a signed code', `${message}<US>ABC`, 'this is a code, signed already: a US (1F) ends its data zone'],
     ['an unknown identifier', `${message}<GS>ZZA`, 'after field 32: "ZZ" is not a data identifier'],
     ['half an identifier', `${message}<GS>0`, 'after field 32: "0" is not a data identifier'],
     ['no identifier at the start', `Z${message}`, 'message: "Z3" is not a data identifier'],
@@ -96,6 +110,9 @@ describe('a strict reader', () => {
   });
 
   test.each([
+    ['<document xmlns="urn:2d-doc:source:1" type="01">', 'a zone starts with DC; this is XML, such as the source that a zone is made of'],
+    ['\u00ef\u00bb\u00bf <document/>', 'a zone starts with DC; this is XML'],
+    ['DC05FR000001125E125B0101FR', 'header: the version "05" is not supported; versions that can be signed: 02, 03 and 04'],
     ['DC01FR000001FFFF125B03', 'header: version 01 is only read; versions that can be signed: 02, 03 and 04'],
     ['DC021R000001FFFF125B03', 'header: the CA identifier is "1R00", expected: two letters and two letters or digits'],
     ['DC02FR0000-1FFFF125B03', 'header: the certificate identifier is "00-1", expected: four letters or digits'],
