@@ -39,7 +39,7 @@ export async function unlockIdentity(
 ): Promise<Done> {
   return audit.administer(entry, async (settlement) => {
     const { reference, tenant } = await rowOf(store, request);
-    await keys.unlockIdentity(reference, settlement({ key: reference, tenant }));
+    await keys.operator.unlockIdentity(reference, settlement({ key: reference, tenant }));
     return { value: { result: viewOf(await rowOf(store, request), store.now(), undefined) } };
   });
 }
@@ -52,7 +52,7 @@ export async function removeIdentity(
 ): Promise<Done> {
   return audit.administer(entry, async (settlement) => {
     const row = await rowOf(store, request);
-    if (!(await keys.removeIdentity(row, settlement({ key: row.reference, tenant: row.tenant })))) throw unknown(request);
+    if (!(await keys.operator.removeIdentity(row, settlement({ key: row.reference, tenant: row.tenant })))) throw unknown(request);
     return { value: { result: viewOf(row, store.now(), undefined) } };
   });
 }

@@ -21,7 +21,7 @@ export async function unlockKey(
 ): Promise<Done> {
   return audit.administer({ ...entry, key: reference }, async (settlement) => {
     const { tenant } = await findKeyView(store, reference);
-    await keys.unlock(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
+    await keys.operator.unlock(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
     return { value: { result: await findKeyView(store, reference) } };
   });
 }
@@ -37,7 +37,7 @@ export async function removeKey(
     const ended = new CommandRefused(`reference: the private key of ${reference} is already destroyed; its state is ${state}`);
     if (state === 'REMOVED' || state === 'CONSUMED') throw ended;
     try {
-      await keys.removeAsOperator(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
+      await keys.operator.remove(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
     } catch (error) {
       if (error instanceof Refusal && error.code === 'KEY_STATE') throw ended;
       throw error;

@@ -91,8 +91,8 @@ export class Activation {
    * Asks the token about the secret, and settles its verdict. `complete` makes the caller's answer.
    * With a password, it follows the settlement. With a single-use secret, it is done first: if it
    * fails, the secret is given back.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal of
-   *   the verdict
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal
+   *   of the verdict
    */
   async activate<P extends OtpAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
   async activate<P extends OtpAction, T extends object>(

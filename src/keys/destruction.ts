@@ -22,8 +22,8 @@ export interface RecoveryOptions {
 export interface Recovered {
   readonly finished: number;
   /**
-   * Keys that are in the journal for destruction although the configuration names them, or a digital
-   * identity has them. The service itself never writes such entries.
+   * Keys that are in the journal for destruction although the configuration names them, or a
+   * digital identity has them. The service itself never writes such entries.
    */
   readonly kept: readonly string[];
 }

@@ -59,7 +59,9 @@ export interface Subscriber {
 
 /** What activation uses of a key with a secret. The counters follow every attempt. */
 export interface ActivatableKey {
-  /** The table of the state store that has its row: callers' keys, or those of digital identities. */
+  /**
+   * The table of the state store that has its row: callers' keys, or those of digital identities.
+   */
   readonly table: KeyTable;
   /** Names its row. */
   readonly reference: KeyReferenceId;

@@ -3,11 +3,9 @@ import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import type { IdentityKeyRow } from '../state/tables/identity-keys.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { deciding, step, type Step } from '../state/step.ts';
+import { step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
 import { AttemptSlots } from './attempt-slots.ts';
@@ -18,9 +16,10 @@ import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-ke
 import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
-import { checkUsable, setCounters, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { checkUsable, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
+import { OperatorActions } from './operator-actions.ts';
 import { type Deliver, makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved } from './reserved.ts';
@@ -59,6 +58,8 @@ export class Keyring {
   readonly #signing: Signing;
   /** Destroys keys on the token. */
   readonly destruction: Destruction;
+  /** What operators do to keys, without their secrets. */
+  readonly operator: OperatorActions;
   /** The pool of keys made in advance. */
   readonly #pool: KeyPool | undefined;
 
@@ -81,6 +82,7 @@ export class Keyring {
     this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
+    this.operator = new OperatorActions({ store, cache: this.#cache, identities: this.#identities, known, destruction });
   }
 
   /**
@@ -248,58 +250,6 @@ export class Keyring {
    */
   checkUsable(key: ActivatableKey, use: Use): void {
     checkUsable(key, use, this.#store.now());
-  }
-
-  /**
-   * Unlocks a key for an operator: it has all its attempts again. `record` is committed with it.
-   * @throws {Refusal} KEY_UNKNOWN
-   */
-  async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
-    const [counters] = await this.#store.commit([deciding(step('unlockKey', { reference })), ...record]);
-    if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
-    const key = this.#cache.cached(reference);
-    if (key !== undefined) setCounters(key, counters);
-  }
-
-  /**
-   * Unlocks the key of a digital identity for an operator, as `unlock`. `reference`: that of its
-   * row.
-   * @throws {Refusal} KEY_UNKNOWN
-   */
-  async unlockIdentity(reference: string, record: readonly Step[]): Promise<void> {
-    const unlocking = step('unlockKey', { table: 'identity_keys', reference });
-    const [counters] = await this.#store.commit([deciding(unlocking), ...record]);
-    if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
-    await this.#identities.changed(reference);
-  }
-
-  /**
-   * Removes the key of a digital identity for an operator, without its password. Returns false if
-   * it is no longer in use.
-   */
-  async removeIdentity({ reference, key_id: id }: Pick<IdentityKeyRow, 'reference' | 'key_id'>, record: readonly Step[]): Promise<boolean> {
-    const removing = step('removeIdentityKey', { reference, now: this.#store.now() });
-    const [isRemoved] = await this.#store.commit([deciding(removing), ...record]);
-    if (!isRemoved) return false;
-    await this.#identities.changed(reference);
-    await this.destruction.finish(parseKeyId(id));
-    return true;
-  }
-
-  /** Removes a key for an operator, without its secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
-  async removeAsOperator(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
-    const row = await this.#store.run('findKey', reference);
-    if (row === undefined) throw new Refusal('KEY_UNKNOWN');
-    const { from, to, destroys } = transitions.remove;
-    const change = step('changeKeyState', { reference, from, to, destroys, now: this.#store.now() });
-    const [isChanged] = await this.#store.commit([deciding(change), ...record]);
-    if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key is already destroyed' });
-    const key = this.#cache.cached(reference);
-    if (key !== undefined) {
-      key.state = to;
-      this.#known.forget(key.id);
-    }
-    await this.destruction.finish(parseKeyId(row.key_id));
   }
 
   /** Starts the pool. */

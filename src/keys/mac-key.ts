@@ -24,7 +24,10 @@ export interface MacKeyOptions {
 }
 
 const pollMs = 100;
-/** Time within which a key that one process made is visible to all others: clusters of HSMs may show it late. */
+/**
+ * Time within which a key that one process made is visible to all others: clusters of HSMs may show
+ * it late.
+ */
 const visibleMs = 2000;
 
 /**
@@ -74,7 +77,9 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
   }
 }
 
-/** Returns the check value of the token's MAC key; another instance may have made the key just now. */
+/**
+ * Returns the check value of the token's MAC key; another instance may have made the key just now.
+ */
 async function checkOf(macKey: TokenMacKey, store: StateStore): Promise<Uint8Array | undefined> {
   const attempts = store.isShared ? visibleMs / pollMs : 1;
   for (let attempt = 1; ; attempt += 1) {

@@ -31,7 +31,9 @@ export interface ReservationTimes {
 /** Interval at which the store is polled while attempts of other instances are in flight. */
 const pollMs = 20;
 
-/** Reserves attempts on keys: first in this instance, then in the store, which all instances share. */
+/**
+ * Reserves attempts on keys: first in this instance, then in the store, which all instances share.
+ */
 export class Reservations {
   readonly #store: StateStore;
   readonly #cache: ReservationParts['cache'];
