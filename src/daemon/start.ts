@@ -152,7 +152,8 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   const services = parts.opened('messages', new ServicesInForce(lasting, config, authorities), (opened) => {
     opened.close();
   });
-  // One identity without its key keeps nothing else from serving; a reload with such a one is refused.
+  // One identity without its key keeps nothing else from serving; a reload with such a one is
+  // refused.
   for (const reason of await services.identities.keyFaults()) log.error('a digital identity cannot sign', { reason });
   reloader.join(services);
   processMetrics(registry);

@@ -53,7 +53,10 @@ export async function writePieces(
   return { bytes: outcome.bytes, sha256: Buffer.from(outcome.sha256) };
 }
 
-/** From here on, to look for characters that JSON escapes and to encode the text again takes longer than to keep it apart. */
+/**
+ * From here on, to look for characters that JSON escapes and to encode the text again takes longer
+ * than to keep it apart.
+ */
 const longTextCharacters = 16 * 1024;
 
 /**

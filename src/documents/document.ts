@@ -1,7 +1,9 @@
 import type { Content, DocumentDigest, EvidencePiece } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
-/** Place where the content of a document can be read again: a path, or a file of the transfer store. */
+/**
+ * Place where the content of a document can be read again: a path, or a file of the transfer store.
+ */
 export type DocumentOrigin = { readonly filePath: string } | { readonly fileID: string };
 
 /** A document of a request: its content or (rawSignature) its digest. */
@@ -64,7 +66,10 @@ export function evidenceFileName(fileName: string, ending: string): string {
   return `${letters.join('')}${ending}`;
 }
 
-/** Returns a document's name without the extension of a signed PDF, which replaces the document and its name. */
+/**
+ * Returns a document's name without the extension of a signed PDF, which replaces the document and
+ * its name.
+ */
 export function evidenceBaseName(fileName: string, ending: string): string {
   return ending === '.pdf' && /.\.pdf$/iu.test(fileName) ? fileName.slice(0, -ending.length) : fileName;
 }

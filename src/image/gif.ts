@@ -47,7 +47,10 @@ function rgbaOf(bytes: Uint8Array, width: number, height: number): Uint8Array {
   throw new ImageFault(frames > 1 ? 'the GIF is animated' : 'the GIF has no frame');
 }
 
-/** Returns how many pixels the data of a frame have (GIF89a, appendix F). `start`: of the data, where the size of the codes is. */
+/**
+ * Returns how many pixels the data of a frame have (GIF89a, appendix F). `start`: of the data,
+ * where the size of the codes is.
+ */
 function pixelsOf(bytes: Uint8Array, start: number): number {
   const codeBits = bytes[start] ?? 0;
   if (codeBits < 2 || codeBits > 8) return 0;

@@ -1,9 +1,13 @@
 import type { Picture } from './picture.ts';
 import { checkSize, ImageFault } from './image-fault.ts';
 
-/** Start of frame (ITU-T T.81, table B.1): baseline, extended and progressive, with Huffman coding. */
+/**
+ * Start of frame (ITU-T T.81, table B.1): baseline, extended and progressive, with Huffman coding.
+ */
 const framesRead = [0xc0, 0xc1, 0xc2];
-/** The other frames: hierarchical, lossless, or with arithmetic coding, which no PDF reader knows. */
+/**
+ * The other frames: hierarchical, lossless, or with arithmetic coding, which no PDF reader knows.
+ */
 const framesOther = [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
 const startOfScan = 0xda;
 const endOfImage = 0xd9;
@@ -11,7 +15,9 @@ const endOfImage = 0xd9;
 const isBare = (marker: number): boolean => marker <= 0x01 || (marker >= 0xd0 && marker <= endOfImage);
 const adobe = 0xee;
 
-/** Segments of applications and comments: what they say is nobody's business in a signed document. */
+/**
+ * Segments of applications and comments: what they say is nobody's business in a signed document.
+ */
 const isMetadata = (marker: number): boolean => (marker >= 0xe1 && marker <= 0xef) || marker === 0xfe;
 const iccProfile = 'ICC_PROFILE\0';
 

@@ -62,7 +62,10 @@ const passes = [
 /** Bits of a pixel are those of a sample times this. */
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
-/** Checks that the compressed rows are as many bytes as the size says, without more being inflated, and that each has a filter. */
+/**
+ * Checks that the compressed rows are as many bytes as the size says, without more being inflated,
+ * and that each has a filter.
+ */
 function checkRows(compressed: Uint8Array, { width, height, bits, colourType, isInterlaced }: Header): void {
   const parts = (isInterlaced ? passes : ([[0, 0, 1, 1]] as const)).map(([left, top, across, down]) => ({
     rows: Math.ceil((height - top) / down),

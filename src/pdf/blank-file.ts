@@ -8,7 +8,8 @@ export function blankFile({ width, height }: { readonly width: number; readonly 
     '<</Type /Pages/Kids [3 0 R]/Count 1>>',
     `<</Type /Page/Parent 2 0 R/MediaBox [0 0 ${width} ${height}]/Resources <<>>>>`,
   ];
-  // Bytes beyond ASCII in the second line tell programs that the file is binary (ISO 32000-2, 7.5.2).
+  // Bytes beyond ASCII in the second line tell programs that the file is binary (ISO 32000-2,
+  // 7.5.2).
   let text = '%PDF-1.7\n%\xe2\xe3\xcf\xd3\n';
   const offsets = objects.map((object, index) => {
     const offset = text.length;

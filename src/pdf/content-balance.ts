@@ -13,7 +13,10 @@ export interface Imbalance {
 /** Of all streams of a page together. */
 const contentMaxBytes = 64 * 1024 * 1024;
 
-/** Returns the imbalance of the content of a page. @throws {PdfFault} for streams that cannot be read */
+/**
+ * Returns the imbalance of the content of a page.
+ * @throws {PdfFault} for streams that cannot be read
+ */
 export function imbalanceOf(file: PdfFile, contents: PdfObject): Imbalance {
   const found = file.resolved(contents);
   const streams = (isArray(found) ? found : [found]).map((one) => file.resolved(one)).filter((one) => one instanceof PdfStream);

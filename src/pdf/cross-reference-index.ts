@@ -14,11 +14,16 @@ interface Segment {
 
 const none: CrossReferenceEntry = { kind: 'FREE', next: 0, generation: 65_535 };
 
-/** Tells by a binary search where the newest entry of an object is, however many sections there are. */
+/**
+ * Tells by a binary search where the newest entry of an object is, however many sections there are.
+ */
 export class CrossReferenceIndex {
   readonly #segments: readonly Segment[];
 
-  /** `sections`: from the newest to the oldest. @throws {PdfFault} for a section that names an object twice */
+  /**
+   * `sections`: from the newest to the oldest.
+   * @throws {PdfFault} for a section that names an object twice
+   */
   constructor(sections: readonly CrossReferenceSection[]) {
     this.#segments = merged(sections.map(segmentsOf));
   }
@@ -48,7 +53,9 @@ export class CrossReferenceIndex {
     }
   }
 
-  /** Returns the lowest number from `start` on whose object is not free. `work` counts the entries. */
+  /**
+   * Returns the lowest number from `start` on whose object is not free. `work` counts the entries.
+   */
   firstInUse(start: number, work: WorkLimit): number | undefined {
     for (const { first, end } of this.#segments)
       for (let number = Math.max(first, start); number < end; number += 1) {
@@ -94,7 +101,10 @@ function inOrder(subsections: readonly Subsection[], hidden: readonly Segment[],
   return segments;
 }
 
-/** Merges lists of which the first ones count more: halves, so that many sections take little more time than few. */
+/**
+ * Merges lists of which the first ones count more: halves, so that many sections take little more
+ * time than few.
+ */
 function merged(lists: readonly (readonly Segment[])[]): readonly Segment[] {
   const [only = []] = lists;
   if (lists.length < 2) return only;
@@ -102,7 +112,9 @@ function merged(lists: readonly (readonly Segment[])[]): readonly Segment[] {
   return overlaid(merged(lists.slice(0, middle)), merged(lists.slice(middle)));
 }
 
-/** Puts segments over older ones, of which only the parts between them remain. Both are in order. */
+/**
+ * Puts segments over older ones, of which only the parts between them remain. Both are in order.
+ */
 function overlaid(newer: readonly Segment[], older: readonly Segment[]): readonly Segment[] {
   if (older.length === 0) return newer;
   const segments: Segment[] = [];

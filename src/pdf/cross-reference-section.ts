@@ -20,6 +20,9 @@ export interface CrossReferenceSection {
   readonly offset: number;
   readonly trailer: PdfDictionary;
   readonly subsections: readonly Subsection[];
-  /** The stream of a hybrid file with the objects that older readers do not see (ISO 32000-2, 7.5.8.4). */
+  /**
+   * The stream of a hybrid file with the objects that older readers do not see (ISO 32000-2,
+   * 7.5.8.4).
+   */
   readonly hidden: readonly Subsection[];
 }

@@ -36,7 +36,10 @@ export function readTable(
   }
 }
 
-/** Entries have 20 bytes (7.5.4); those of some producers have 19, with one character for the end of a line. */
+/**
+ * Entries have 20 bytes (7.5.4); those of some producers have 19, with one character for the end of
+ * a line.
+ */
 function widthOfEntries(file: FileBytes, at: number, count: number): number {
   const [, lineEnd = ''] = /^\d{10} \d{5} [nf]([ \r\n]+)/.exec(file.at(at, entryBytes).toString('latin1')) ?? [];
   const fits = (width: number): boolean => {
@@ -62,7 +65,10 @@ function tableEntry(file: FileBytes, at: number, width: number): CrossReferenceE
   return inFile(Number(offset), Number(generation), at);
 }
 
-/** `at`: of the entry, for the message. @throws {PdfFault} for a generation that no object can have */
+/**
+ * `at`: of the entry, for the message.
+ * @throws {PdfFault} for a generation that no object can have
+ */
 export function inFile(offset: number, generation: number, at: number): CrossReferenceEntry {
   if (generation > generationMax) throw new PdfFault('an entry of the cross-reference has a generation that is too large', at);
   return { kind: 'FILE', offset, generation };

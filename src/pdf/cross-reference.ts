@@ -39,7 +39,8 @@ export class CrossReference {
     const size = newest.trailer.get('Size');
     if (!isInteger(size) || size < 1 || Math.max(size, this.#index.end) > sizeMax)
       throw new PdfFault('Size of the trailer, or a number of an object, is out of range', newest.offset);
-    // For some readers, objects beyond Size do not exist (7.5.5). They would with the Size of a new revision.
+    // For some readers, objects beyond Size do not exist (7.5.5). They would with the Size of a new
+    // revision.
     const beyond = this.#index.firstInUse(size, work);
     if (beyond !== undefined) throw new PdfFault(`Size of the trailer is ${size}, but there is an object ${beyond}`, newest.offset);
     this.size = Math.max(size, this.#index.end);

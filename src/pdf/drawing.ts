@@ -56,7 +56,10 @@ export class Drawing {
     this.#operators.push(`q ${text(width)} 0 0 ${text(height)} ${text(x)} ${text(y)} cm /${name} Do Q`);
   }
 
-  /** Returns the form XObject. `entries`: of its dictionary, with BBox. `colourSpaces`: of its resources. */
+  /**
+   * Returns the form XObject. `entries`: of its dictionary, with BBox. `colourSpaces`: of its
+   * resources.
+   */
   form(entries: Readonly<Record<string, PdfObject>>, colourSpaces: PdfDictionary | undefined): PdfStream {
     for (const { font } of this.#fonts.values()) font.write();
     const fonts = Array.from(this.#fonts.values(), ({ name, font }): [string, PdfObject] => [name, font.reference]);
@@ -71,7 +74,10 @@ export class Drawing {
     );
   }
 
-  /** Shows glyphs where the last ones ended. What differs from the widths of the font is in the array of TJ (9.4.3). */
+  /**
+   * Shows glyphs where the last ones ended. What differs from the widths of the font is in the
+   * array of TJ (9.4.3).
+   */
   #run({ typeface, glyphs }: GlyphRun, fontSize: number): void {
     const { name, font } = this.#font(typeface);
     this.#operators.push(`/${name} ${text(fontSize)} Tf`);

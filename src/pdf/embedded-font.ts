@@ -7,7 +7,9 @@ import type { Revision } from './revision.ts';
 
 /** Bit 3 of Flags (ISO 32000-2, 9.8.2, table 121): glyphs are chosen by their number. */
 const symbolicFlag = 4;
-/** Stems are of about this width; only substitutes of a font depend on it, and this one is embedded. */
+/**
+ * Stems are of about this width; only substitutes of a font depend on it, and this one is embedded.
+ */
 const usualStem = 80;
 /** Height of capital letters as a part of the ascent, of fonts that do not tell it. */
 const capitalShare = 0.77;
@@ -125,7 +127,9 @@ function glyphCount(file: Uint8Array): number {
   throw new Error('a font file has a table maxp');
 }
 
-/** Operators between `begin` and `end` are at most this many (9.7.5.4, as for CMaps in PostScript). */
+/**
+ * Operators between `begin` and `end` are at most this many (9.7.5.4, as for CMaps in PostScript).
+ */
 const mappingsMax = 100;
 
 /** Returns the CMap from codes to text (9.10.3). */

@@ -32,7 +32,10 @@ export class FileBytes {
     return this.#source.bytes;
   }
 
-  /** Returns the bytes from an offset on: `count`, or as many as there are. They must not be changed. */
+  /**
+   * Returns the bytes from an offset on: `count`, or as many as there are. They must not be
+   * changed.
+   */
   at(offset: number, count: number): Buffer {
     const window = this.#window(offset, count);
     return window.bytes.subarray(offset - window.offset, offset - window.offset + count);

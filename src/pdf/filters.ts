@@ -237,7 +237,10 @@ function extended(bytes: Uint8Array, last: number): Uint8Array {
   return longer;
 }
 
-/** Undoes a predictor (ISO 32000-2, 7.4.4.4): those of PNG, and that of TIFF for components of 8 bits. */
+/**
+ * Undoes a predictor (ISO 32000-2, 7.4.4.4): those of PNG, and that of TIFF for components of 8
+ * bits.
+ */
 function unpredicted(bytes: Uint8Array, parameters: PdfDictionary): Uint8Array {
   const predictor = integerOf(parameters, 'Predictor', 1);
   if (predictor === 1) return bytes;

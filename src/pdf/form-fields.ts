@@ -34,7 +34,9 @@ interface Above {
   readonly value: PdfObject;
 }
 
-/** Returns the interactive form of a file, as it stands in the catalog or in an object of its own. */
+/**
+ * Returns the interactive form of a file, as it stands in the catalog or in an object of its own.
+ */
 export function formOf(file: PdfFile): PdfDictionary | undefined {
   const form = file.get(file.catalog, 'AcroForm');
   if (form === null) return undefined;

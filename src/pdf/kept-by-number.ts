@@ -1,4 +1,7 @@
-/** Values by the numbers of objects. When they take more memory than a limit, all but the newest are forgotten. */
+/**
+ * Values by the numbers of objects. When they take more memory than a limit, all but the newest are
+ * forgotten.
+ */
 export class KeptByNumber<T> {
   readonly #maxBytes: number;
   readonly #values = new Map<number, T>();

@@ -1,4 +1,7 @@
-/** Returns where the parenthesis is that ends a literal string (ISO 32000-2, 7.3.4.2); undefined if there is none. */
+/**
+ * Returns where the parenthesis is that ends a literal string (ISO 32000-2, 7.3.4.2); undefined if
+ * there is none.
+ */
 export function literalEnd(bytes: Uint8Array, start: number): number | undefined {
   let open = 0;
   for (let at = start; at < bytes.length; at += 1) {
@@ -13,7 +16,10 @@ export function literalEnd(bytes: Uint8Array, start: number): number | undefined
   return undefined;
 }
 
-/** Returns the bytes that a literal string stands for. `start`, `end`: of what is within its parentheses. */
+/**
+ * Returns the bytes that a literal string stands for. `start`, `end`: of what is within its
+ * parentheses.
+ */
 export function literalBytes(bytes: Uint8Array, start: number, end: number): Uint8Array {
   // Escapes make it shorter only.
   const value = Buffer.allocUnsafe(end - start);

@@ -59,7 +59,10 @@ const noKeys: ReadonlySet<string> = new Set();
 /** A dictionary (7.3.7). */
 export class PdfDictionary {
   readonly #entries: ReadonlyMap<string, PdfObject>;
-  /** Keys of integers that are written with a point, such as `2.0`: some readers do not take them for integers. */
+  /**
+   * Keys of integers that are written with a point, such as `2.0`: some readers do not take them
+   * for integers.
+   */
   readonly pointed: ReadonlySet<string>;
 
   constructor(entries: Iterable<readonly [string, PdfObject]> = [], pointed: ReadonlySet<string> = noKeys) {

@@ -2,7 +2,10 @@ import { isArray, isInteger, isName, PdfDictionary, PdfReference, type PdfArray,
 import type { PdfFile } from './pdf-file.ts';
 import { PdfFault } from './pdf-fault.ts';
 
-/** A rectangle in the coordinates of a page, normalised: left ≤ right and bottom ≤ top. In units of 1/72 inch. */
+/**
+ * A rectangle in the coordinates of a page, normalised: left ≤ right and bottom ≤ top. In units of
+ * 1/72 inch.
+ */
 export interface Rectangle {
   readonly left: number;
   readonly bottom: number;

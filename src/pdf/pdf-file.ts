@@ -61,8 +61,8 @@ export class PdfFile {
 
   /**
    * Opens a file. Without a password, the empty one is tried for a file that is encrypted.
-   * `mustBeQuick`: work that takes more than some milliseconds is not done. `work`: the limit of this
-   * file and others together; absent: one of its own.
+   * `mustBeQuick`: work that takes more than some milliseconds is not done. `work`: the limit of
+   * this file and others together; absent: one of its own.
    * @throws {PdfFault} for a file that is not sound
    * @throws {PdfLocked} if it cannot be decrypted
    * @throws {NotQuick}, as all other methods do
@@ -126,8 +126,9 @@ export class PdfFile {
   }
 
   /**
-   * One more than the highest number of an object that there is, or that was asked for. A new object
-   * with a lower number would be what a reference leads to that has led to nothing until then.
+   * One more than the highest number of an object that there is, or that was asked for. A new
+   * object with a lower number would be what a reference leads to that has led to nothing until
+   * then.
    */
   get referredEnd(): number {
     return this.#referredEnd;
@@ -172,7 +173,8 @@ export class PdfFile {
 
   /**
    * Returns the bytes of a stream as they stand in the file, encrypted where it is.
-   * @throws {PdfFault} if they do not end where their length says, or there are more than `maxBytes`
+   * @throws {PdfFault} if they do not end where their length says, or there are more than
+   *   `maxBytes`
    */
   encodedBytes({ dictionary, encoded }: PdfStream, maxBytes: number): Uint8Array {
     if (encoded instanceof Uint8Array) return encoded;
@@ -192,7 +194,9 @@ export class PdfFile {
     return this.#readAt(entry.offset, reference);
   }
 
-  /** Reads an indirect object (7.3.10), which must have the number that the cross-reference says. */
+  /**
+   * Reads an indirect object (7.3.10), which must have the number that the cross-reference says.
+   */
   #readAt(offset: number, reference: PdfReference): ReadObject {
     const { number, generation } = reference;
     const at = offset + this.base;

@@ -112,7 +112,10 @@ export class Revision {
     written.text('\nendobj\n');
   }
 
-  /** The trailer has all entries of the one before, as far as they are not about its section (7.5.6). */
+  /**
+   * The trailer has all entries of the one before, as far as they are not about its section
+   * (7.5.6).
+   */
   #trailer(digest: Uint8Array): PdfDictionary {
     const { trailer, sections } = this.file.crossReference;
     const kept = trailer.entries().filter(([key]) => !sectionKeys.includes(key));

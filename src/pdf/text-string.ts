@@ -1,6 +1,9 @@
 import { PdfString, type PdfObject } from './objects.ts';
 
-/** Characters of PDFDocEncoding that are not those of Latin-1 (ISO 32000-2, annex D.3): from 0x18 on, and from 0x80 on. */
+/**
+ * Characters of PDFDocEncoding that are not those of Latin-1 (ISO 32000-2, annex D.3): from 0x18
+ * on, and from 0x80 on.
+ */
 const lowCharacters = '˘ˇˆ˙˝˛˚˜';
 const highCharacters = '•†‡…—–ƒ⁄‹›−‰„“”‘’‚™\ufb01\ufb02ŁŒŠŸŽıłœšž\ufffd€';
 
@@ -30,8 +33,8 @@ export function textString(text: string): PdfString {
 }
 
 /**
- * Returns the bytes of a text in PDFDocEncoding (annex D.3); undefined if it has characters that the
- * encoding lacks.
+ * Returns the bytes of a text in PDFDocEncoding (annex D.3); undefined if it has characters that
+ * the encoding lacks.
  */
 export function documentBytes(text: string): Uint8Array | undefined {
   const bytes = Array.from(text, (character) => documentCodes.get(character));

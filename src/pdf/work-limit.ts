@@ -1,6 +1,9 @@
 import { PdfFault } from './pdf-fault.ts';
 
-/** Bytes of objects, those included that are read again since too many are needed to be kept, and bytes of streams. */
+/**
+ * Bytes of objects, those included that are read again since too many are needed to be kept, and
+ * bytes of streams.
+ */
 export interface WorkMax {
   readonly parsedBytes: number;
   readonly decodedBytes: number;
@@ -18,8 +21,8 @@ const entryBytes = 8;
 export class NotQuick extends Error {}
 
 /**
- * Counts the work that one file makes. A small file can demand a lot of it: by objects that overlap,
- * or by streams that are a thousand times as large without their filters.
+ * Counts the work that one file makes. A small file can demand a lot of it: by objects that
+ * overlap, or by streams that are a thousand times as large without their filters.
  */
 export class WorkLimit {
   readonly #mustBeQuick: boolean;

@@ -31,8 +31,8 @@ export function twoDDocSection(): object {
 }
 
 /**
- * Makes a CA for tests with OpenSSL, and has it certify a new key on the token. The service must not
- * be running. The rest of an interrupted attempt is replaced, since its password is lost.
+ * Makes a CA for tests with OpenSSL, and has it certify a new key on the token. The service must
+ * not be running. The rest of an interrupted attempt is replaced, since its password is lost.
  */
 export async function makeDigitalIdentity(): Promise<void> {
   await removeRest();

@@ -17,7 +17,9 @@ export interface FirstCode {
   readonly verdict: string;
 }
 
-/** A bill of a telephone company. The service fills in the identifiers, the date and the country. */
+/**
+ * A bill of a telephone company. The service fills in the identifiers, the date and the country.
+ */
 export const billSource = `<?xml version="1.0" encoding="UTF-8"?>
 <document xmlns="urn:2d-doc:source:1" type="01">
   <header>

@@ -31,8 +31,8 @@ const Signed = z.object({
 });
 
 /**
- * Creates a key, signs documents with it in three ways, and verifies them with OpenSSL; all requests
- * go over mTLS with curl, as a caller's would.
+ * Creates a key, signs documents with it in three ways, and verifies them with OpenSSL; all
+ * requests go over mTLS with curl, as a caller's would.
  */
 export async function signFirstDocument(description: Description): Promise<FirstSignature> {
   mkdirSync(layout.first, { recursive: true, mode: 0o700 });

@@ -39,7 +39,10 @@ export interface FormatPlan<Parameters> {
    * it.
    */
   readonly algorithm: SignatureAlgorithm | undefined;
-  /** Pointer to the parameters to name if the token does not support the algorithm; absent if the request has none. */
+  /**
+   * Pointer to the parameters to name if the token does not support the algorithm; absent if the
+   * request has none.
+   */
   readonly algorithmAt?: string | undefined;
   /** Parameters of `SignatureFormat.prepare`. */
   readonly parameters: Parameters;

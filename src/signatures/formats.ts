@@ -128,7 +128,9 @@ export interface LevelOfTask extends LevelReadTask {
   };
 }
 
-/** The level of a signature, or the part that is not valid: a thread loses the class of an error. */
+/**
+ * The level of a signature, or the part that is not valid: a thread loses the class of an error.
+ */
 export type LevelOutcome = { readonly level: Level } | { readonly broken: string; readonly isRevoked: boolean };
 
 /** Returns the level that a finished signature reaches. */

@@ -50,7 +50,10 @@ export interface SigningPlan {
 /** The plan for a known signer. */
 export interface SignerPlan extends SigningPlan {
   readonly algorithm: SignatureAlgorithm;
-  /** Pointer to the parameters to name if the token does not support the algorithm; absent if the request has none. */
+  /**
+   * Pointer to the parameters to name if the token does not support the algorithm; absent if the
+   * request has none.
+   */
   readonly algorithmAt?: string | undefined;
   readonly chain: SignerChain;
 }
@@ -127,14 +130,19 @@ function preparedQuickly(task: PrepareTask): readonly Prepared<unknown>[] | unde
   }
 }
 
-/** Characters of parameters and states, once for each document, beyond which the event loop is held too long. */
+/**
+ * Characters of parameters and states, once for each document, beyond which the event loop is held
+ * too long.
+ */
 const textOnLoopMax = 512 * 1024;
 
 function textLength(plain: unknown): number {
   return JSON.stringify(plain)?.length ?? 0;
 }
 
-/** More documents than these, however small, hold the event loop too long: each takes about 0.1 ms. */
+/**
+ * More documents than these, however small, hold the event loop too long: each takes about 0.1 ms.
+ */
 const usualDocumentsOnLoop = 200;
 
 function isLong(
@@ -196,8 +204,8 @@ export async function completeSignatures(
 }
 
 /**
- * Returns the notices of a request's signatures. Of several signatures, each notice names those that
- * it is about.
+ * Returns the notices of a request's signatures. Of several signatures, each notice names those
+ * that it is about.
  */
 export function evidenceNotices(evidence: readonly SignatureEvidence[]): string[] {
   const ids = new Map<string, string[]>();

@@ -1,4 +1,7 @@
-/** Work that must end before this thread takes its next task, such as the repair of what a task broke. */
+/**
+ * Work that must end before this thread takes its next task, such as the repair of what a task
+ * broke.
+ */
 let pending: Promise<unknown> = Promise.resolve();
 
 /** Has a work thread wait for something at the end of its task. */

@@ -1,7 +1,9 @@
 import { shapedLine } from './shaped-line.ts';
 import type { Typeface } from './typeface.ts';
 
-/** A part of a text that is not broken, if it has room. Widths are in thousandths of the font size. */
+/**
+ * A part of a text that is not broken, if it has room. Widths are in thousandths of the font size.
+ */
 interface Part {
   readonly text: string;
   readonly width: number;
@@ -20,7 +22,10 @@ export interface BrokenText {
 const spaces = /[^\S\u00a0\u202f\u2007]+/u;
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
-/** A text that is broken into lines of any width: at spaces, and behind hyphens. It is measured once. */
+/**
+ * A text that is broken into lines of any width: at spaces, and behind hyphens. It is measured
+ * once.
+ */
 export class BreakableText {
   readonly typefaces: readonly Typeface[];
   readonly #parts: readonly Part[];

@@ -54,10 +54,15 @@ function newLine(text: string, typefaces: readonly Typeface[]): ShapedLine {
   return { runs, width: runs.reduce((total, { glyphs }) => total + glyphs.reduce((sum, { advance }) => sum + advance, 0), 0) };
 }
 
-/** Characters that turn the direction of others, with which a name can look like another one, and soft hyphens. */
+/**
+ * Characters that turn the direction of others, with which a name can look like another one, and
+ * soft hyphens.
+ */
 const directionMarks = /[\u00ad\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Control characters would have glyphs of their own; many marks on one letter cover other lines. */
+/**
+ * Control characters would have glyphs of their own; many marks on one letter cover other lines.
+ */
 function oneLine(text: string): string {
   return text
     .normalize('NFC')
@@ -93,7 +98,10 @@ function logicalRuns(text: string, typefaces: readonly Typeface[]): LogicalRun[]
   return runs;
 }
 
-/** Returns the first character of a text, with its marks, that would be shown as a box: none of the typefaces has it. */
+/**
+ * Returns the first character of a text, with its marks, that would be shown as a box: none of the
+ * typefaces has it.
+ */
 export function missingCharacter(text: string, typefaces: readonly Typeface[]): string | undefined {
   for (const { segment } of clusters.segment(oneLine(text))) if (!typefaces.some((one) => has(one, segment))) return segment;
   return undefined;

@@ -98,7 +98,10 @@ function declared(bytes: Uint8Array, marked: 'UTF-8' | undefined): XmlEncoding {
   return encoding;
 }
 
-/** Checks that a document in UTF-16 declares no other encoding (XML 1.0 §4.3.3). @throws {XmlFault} */
+/**
+ * Checks that a document in UTF-16 declares no other encoding (XML 1.0 §4.3.3).
+ * @throws {XmlFault}
+ */
 function checkDeclared(start: string, encoding: XmlEncoding): void {
   const name = declaredName(start);
   if (name !== undefined && !['UTF-16', encoding].includes(name.toUpperCase())) throw otherEncoding(`of ${encoding}`, name);
@@ -112,7 +115,8 @@ function declaredName(start: string): string | undefined {
   if (/^<\?xml\s/.test(start) && start.length >= declarationMaxBytes && !start.includes('?>'))
     throw new XmlFault(`the XML declaration has more than ${declarationMaxBytes} characters`, { line: 1, column: 1 });
   const [, , version = '1.0'] = /^<\?xml\s+version\s*=\s*(["'])([^"']*)\1/.exec(start) ?? [];
-  // Readers of XML 1.1 take other characters for line ends (XML 1.1 §2.11), and Canonical XML is one of XML 1.0.
+  // Readers of XML 1.1 take other characters for line ends (XML 1.1 §2.11), and Canonical XML is
+  // one of XML 1.0.
   if (version !== '1.0')
     throw new XmlFault(`the version of XML ${quoted(version)} is not supported; supported: 1.0`, { line: 1, column: 1 });
   return /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];

@@ -9,7 +9,9 @@ import loadLibxml2, { type LibXml2 } from 'libxml2-wasm/lib/libxml2raw.mjs';
 export type Pointer = number;
 
 declare const nodeOf: unique symbol;
-/** A node of a document: an element unless stated otherwise. Valid until the document is disposed. */
+/**
+ * A node of a document: an element unless stated otherwise. Valid until the document is disposed.
+ */
 export type XmlNode = Pointer & { readonly [nodeOf]: true };
 
 /** Values of `xmlElementType`. */
@@ -42,8 +44,8 @@ export interface EngineError {
 const errorLevel = 2;
 
 /**
- * Memory of an engine beyond which it is replaced when a document is released: a new one takes 60 ms
- * of processor time, so documents of 10 MiB, for which it grows to 102 MiB, leave it.
+ * Memory of an engine beyond which it is replaced when a document is released: a new one takes 60
+ * ms of processor time, so documents of 10 MiB, for which it grows to 102 MiB, leave it.
  */
 const memoryMaxBytes = 128 * 1024 * 1024;
 

@@ -17,7 +17,10 @@ export interface Insertion {
   readonly around: readonly string[];
 }
 
-/** Returns the place in a well-formed document. `index`: position of the element among all elements; the root has 0. */
+/**
+ * Returns the place in a well-formed document. `index`: position of the element among all elements;
+ * the root has 0.
+ */
 export function insertionAt(utf8: Uint8Array, index: number, place: InsertionPlace): Insertion {
   return insertionIn(utf8, elementPlace(utf8, index), place);
 }

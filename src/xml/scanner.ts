@@ -173,7 +173,9 @@ export function scanDocument(bytes: Uint8Array, limits: DocumentLimits): Documen
   return { elements, root };
 }
 
-/** Returns the number of elements of a well-formed document whose start tag begins before an offset. */
+/**
+ * Returns the number of elements of a well-formed document whose start tag begins before an offset.
+ */
 export function elementsBefore(bytes: Uint8Array, offset: number): number {
   const cursor = new TagCursor(bytes.subarray(0, offset));
   let elements = 0;

@@ -25,7 +25,10 @@ export class XmlSchema {
   readonly #text: () => string;
   readonly #parsed = new WeakMap<Engine, Pointer>();
 
-  /** `text`: the complete schema, called when it is needed: what it imports or includes is not loaded. */
+  /**
+   * `text`: the complete schema, called when it is needed: what it imports or includes is not
+   * loaded.
+   */
   constructor(text: () => string) {
     this.#text = text;
   }

@@ -3,15 +3,18 @@ import { nodeTypes, offsets, type Engine, type Pointer, type XmlNode } from './e
 import { XmlFault } from './xml-fault.ts';
 
 /**
- * Nodes selected by an XPath filter. They are marked in the memory of the engine, since the heap has
- * no room for the nodes of a big document.
+ * Nodes selected by an XPath filter. They are marked in the memory of the engine, since the heap
+ * has no room for the nodes of a big document.
  */
 export interface NodeSet {
   /** Mark of its nodes, namespace nodes excepted. */
   readonly mark: number;
   /** Mark of elements all of whose namespace nodes are in it. */
   readonly namespacesMark: number;
-  /** Prefixes of the namespace nodes in it, of elements that have others too; the default namespace is ''. */
+  /**
+   * Prefixes of the namespace nodes in it, of elements that have others too; the default namespace
+   * is ''.
+   */
   readonly namespaces: ReadonlyMap<Pointer, ReadonlySet<string>>;
   readonly isEmpty: boolean;
 }

@@ -13,10 +13,10 @@ const marksMax = 30;
 export const selectedMark = 1 << marksMax;
 
 /**
- * Parser options: XML_PARSE_NOENT is not among them, so nothing is substituted; HUGE lifts the limit
- * of 10 MB for a text; NONET, NO_XXE and NO_SYS_CATALOG keep the parser from opening anything;
- * NOCDATA makes CDATA sections text, as in the data model of XPath; IGNORE_ENC takes the bytes as
- * UTF-8, which they are.
+ * Parser options: XML_PARSE_NOENT is not among them, so nothing is substituted; HUGE lifts the
+ * limit of 10 MB for a text; NONET, NO_XXE and NO_SYS_CATALOG keep the parser from opening
+ * anything; NOCDATA makes CDATA sections text, as in the data model of XPath; IGNORE_ENC takes the
+ * bytes as UTF-8, which they are.
  */
 const parseOptions = 0x80000 | 0x800 | 0x800000 | 0x2000000 | 0x4000 | 0x200000 | 0x400000 | 0x10000;
 
@@ -93,7 +93,10 @@ export class XmlDocument implements Disposable {
     return this.#element(this.engine.get(node, offsets.parent));
   }
 
-  /** Returns the elements directly in a node. @throws {XmlFault} if there are more than in any signature */
+  /**
+   * Returns the elements directly in a node.
+   * @throws {XmlFault} if there are more than in any signature
+   */
   children(node: XmlNode): XmlNode[] {
     const found: XmlNode[] = [];
     for (let child = this.engine.get(node, offsets.children); child !== 0; child = this.engine.get(child, offsets.next)) {
@@ -131,7 +134,10 @@ export class XmlDocument implements Disposable {
     this.#marks = count;
   }
 
-  /** Returns a mark that no node of the document has. @throws {XmlLimitFault} if there are none left */
+  /**
+   * Returns a mark that no node of the document has.
+   * @throws {XmlLimitFault} if there are none left
+   */
   newMark(): number {
     if (this.#marks === marksMax) throw new XmlLimitFault(`a reference has more than ${marksMax / 2} XPath filters`);
     this.#marks += 1;
@@ -154,7 +160,10 @@ export class XmlDocument implements Disposable {
     return this.children(node).find((child) => this.is(child, namespace, localName));
   }
 
-  /** Returns the value of an attribute; undefined if there is none. `namespace`: undefined for attributes without one. */
+  /**
+   * Returns the value of an attribute; undefined if there is none. `namespace`: undefined for
+   * attributes without one.
+   */
   attribute(node: XmlNode, localName: string, namespace?: string): string | undefined {
     const { library } = this.engine;
     for (let one = this.engine.get(node, offsets.attributes); one !== 0; one = this.engine.get(one, offsets.next)) {
@@ -164,7 +173,10 @@ export class XmlDocument implements Disposable {
     return undefined;
   }
 
-  /** Returns the prefixes declared on an element itself with their URIs; '' is the default namespace. */
+  /**
+   * Returns the prefixes declared on an element itself with their URIs; '' is the default
+   * namespace.
+   */
   declaredNamespaces(node: XmlNode): Map<string, string> {
     const declared = new Map<string, string>();
     const { engine: owner } = this;
@@ -173,7 +185,10 @@ export class XmlDocument implements Disposable {
     return declared;
   }
 
-  /** Returns the prefixes in scope at an element with their namespaces, without the default namespace. */
+  /**
+   * Returns the prefixes in scope at an element with their namespaces, without the default
+   * namespace.
+   */
   prefixesAt(element: XmlNode): Record<string, string> {
     const found = new Map<string, string>();
     for (let one: XmlNode | undefined = element; one !== undefined; one = this.parent(one))
@@ -188,8 +203,8 @@ export class XmlDocument implements Disposable {
   }
 
   /**
-   * Checks whether the document has a text anywhere, `times` times at least. Without the text of its
-   * name, which no references can replace, there is no such element.
+   * Checks whether the document has a text anywhere, `times` times at least. Without the text of
+   * its name, which no references can replace, there is no such element.
    */
   mentions(text: string, times = 1): boolean {
     const { buffer, byteOffset, length } = this.#utf8;

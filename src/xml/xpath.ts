@@ -7,7 +7,9 @@ import { XmlFault, XmlLimitFault } from './xml-fault.ts';
 /** Thrown for an XPath expression that is not valid, whatever the document. */
 export class XPathInvalid extends XmlFault {}
 
-/** Thrown for an XPath expression that is valid as far as it was read, but larger than is allowed. */
+/**
+ * Thrown for an XPath expression that is valid as far as it was read, but larger than is allowed.
+ */
 export class XPathTooLarge extends XPathInvalid {}
 
 /** Thrown for an XPath expression that takes too many steps in a document. */
@@ -19,7 +21,9 @@ export interface XPath {
   readonly namespaces: Readonly<Record<string, string>>;
 }
 
-/** Code of libxml2 for an expression that exceeds its limit of steps (`XPATH_OP_LIMIT_EXCEEDED`). */
+/**
+ * Code of libxml2 for an expression that exceeds its limit of steps (`XPATH_OP_LIMIT_EXCEEDED`).
+ */
 const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
@@ -30,7 +34,10 @@ const nestingMax = 64;
 /** Elements with some of their namespaces in a filter, which are kept in the heap. */
 const someMax = 100_000;
 
-/** Checks the syntax of an expression. The prefixes of a document may bind its names. @throws {XPathInvalid} */
+/**
+ * Checks the syntax of an expression. The prefixes of a document may bind its names.
+ * @throws {XPathInvalid}
+ */
 export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   using document = XmlDocument.parse(Buffer.from('<none></none>'));
   evaluating(document, {}, 0, (evaluation) => {
@@ -74,7 +81,8 @@ export function filterNodes({ expression, namespaces }: XPath, document: XmlDocu
   const [mark, namespacesMark] = [document.newMark(), document.newMark()];
   const some = new Map<Pointer, ReadonlySet<string>>();
   let selected = 0;
-  // The inner step makes the context of the expression a set of one node. The sets are not united in
+  // The inner step makes the context of the expression a set of one node. The sets are not united
+  // in
   // XPath, which takes libxml2 a time that grows with their product.
   const filter = `[self::node()[boolean(${expression})]]`;
   evaluating(document, namespaces, stepsMax, (evaluation) => {
@@ -120,8 +128,8 @@ const operators: ReadonlySet<string> = new Set(['/', '[', ',', '|', '+', '-', '*
 
 /**
  * Checks that an expression does not overrun the stack of the engine, which has 64 KiB: compiling
- * takes up to 272 bytes of it for each bracket within another, evaluating 53 bytes for each operator
- * or step of a chain, and up to 150 for each predicate (measured).
+ * takes up to 272 bytes of it for each bracket within another, evaluating 53 bytes for each
+ * operator or step of a chain, and up to 150 for each predicate (measured).
  * @throws {XPathTooLarge}
  */
 function checkSize(expression: string): void {

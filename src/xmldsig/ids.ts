@@ -6,9 +6,9 @@ import { selectElements } from '../xml/xpath.ts';
 const searchStepsMax = 0x7fff_ffff;
 
 /**
- * Returns the elements with an Id, in document order, two at most. Which attributes are Ids, schemas
- * say, which nobody reads: some validators take `Id`, `ID`, `id` and `xml:id`, some every attribute
- * with this local name in any case. An Id is unique only if all of them agree.
+ * Returns the elements with an Id, in document order, two at most. Which attributes are Ids,
+ * schemas say, which nobody reads: some validators take `Id`, `ID`, `id` and `xml:id`, some every
+ * attribute with this local name in any case. An Id is unique only if all of them agree.
  */
 export function elementsWithId(document: XmlDocument, id: string): XmlNode[] {
   const quote = id.includes('"') ? "'" : '"';

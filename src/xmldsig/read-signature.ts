@@ -73,7 +73,10 @@ export function readReference(document: XmlDocument, reference: XmlNode): ReadRe
   };
 }
 
-/** Decodes the base64 that an element contains, in which white space is allowed (XML Schema, base64Binary). */
+/**
+ * Decodes the base64 that an element contains, in which white space is allowed (XML Schema,
+ * base64Binary).
+ */
 export function base64Of(document: XmlDocument, element: XmlNode): Buffer {
   return Buffer.from(document.text(element), 'base64');
 }

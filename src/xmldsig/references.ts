@@ -19,7 +19,9 @@ export interface ReferencedData {
 /** Where references are resolved. */
 export interface ReferenceContext {
   readonly document: XmlDocument;
-  /** The signature, for the enveloped-signature transform; undefined if it is not in the document. */
+  /**
+   * The signature, for the enveloped-signature transform; undefined if it is not in the document.
+   */
   readonly signature: XmlNode | undefined;
   /** Steps that XPath expressions may take together. */
   readonly xpathStepsMax: number;
@@ -39,7 +41,8 @@ export class ReferenceBroken extends Error {
 }
 
 /**
- * Returns the request for the octets of a same-document reference (XML Signature §4.4.3.2, §4.4.3.3).
+ * Returns the request for the octets of a same-document reference (XML Signature §4.4.3.2,
+ * §4.4.3.3).
  * @throws {ReferenceUnknown} for another URI, and transforms that are not supported
  * @throws {ReferenceBroken} if the element does not exist, or exists twice
  * @throws {XmlFault} from XPath
@@ -120,7 +123,10 @@ function selected(uri: string | undefined, document: XmlDocument): { readonly ap
 /** Elements that a filter leaves out: signatures, or what a caller calls so. */
 const leftOutMax = 1000;
 
-/** Returns the elements with one of these names, except those within others; one more than the limit at most. */
+/**
+ * Returns the elements with one of these names, except those within others; one more than the limit
+ * at most.
+ */
 export function elementsNamed(document: XmlDocument, names: readonly ElementName[]): XmlNode[] {
   const found: XmlNode[] = [];
   if (!names.some(({ localName }) => document.mentions(localName))) return found;

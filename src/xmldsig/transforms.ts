@@ -51,7 +51,10 @@ function readTransform(document: XmlDocument, transform: XmlNode): Transform {
   return readCanonicalisation(document, transform) ?? { kind: 'OTHER', uri };
 }
 
-/** Reads a Transform or a CanonicalizationMethod; undefined if it names no canonicalisation that this service knows. */
+/**
+ * Reads a Transform or a CanonicalizationMethod; undefined if it names no canonicalisation that
+ * this service knows.
+ */
 export function readCanonicalisation(document: XmlDocument, method: XmlNode): (Transform & { kind: 'CANONICAL' }) | undefined {
   const algorithm = canonicalisationOfUri(document.attribute(method, 'Algorithm') ?? '');
   if (algorithm === undefined) return undefined;
@@ -74,7 +77,9 @@ export function withoutExpression(names: readonly { readonly prefix: string | un
 /** Prefixes of InclusiveNamespaces; a document needs a few. */
 const inclusivePrefixesMax = 1000;
 
-/** Reads an expression of `withoutExpression`, which needs no evaluation; undefined for any other. */
+/**
+ * Reads an expression of `withoutExpression`, which needs no evaluation; undefined for any other.
+ */
 function leftOutBy({ expression, namespaces }: XPath): readonly ElementName[] | undefined {
   const inner = /^not[ \t\r\n]*\((.*)\)$/s.exec(expression)?.[1];
   // The steps, and `or` between them.

@@ -52,7 +52,10 @@ export function clashingName(names: readonly string[]): number | undefined {
   return clash < 0 ? undefined : clash;
 }
 
-/** Returns a name without case and normalisation. Lower case alone tells final sigmas, long s and ß apart. */
+/**
+ * Returns a name without case and normalisation. Lower case alone tells final sigmas, long s and ß
+ * apart.
+ */
 function folded(name: string): string {
   return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }

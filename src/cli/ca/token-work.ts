@@ -96,8 +96,8 @@ async function withHostOfOwn<T>(
 
 /**
  * The same with new keys of these kinds, and the state store. They are in the journal until
- * everything is done, so that an interrupted command leaves none: the next start of signetd destroys
- * them. A key that `work` has taken out of the journal is kept, even if `work` fails.
+ * everything is done, so that an interrupted command leaves none: the next start of signetd
+ * destroys them. A key that `work` has taken out of the journal is kept, even if `work` fails.
  * @throws {CommandError} if signetd has the state store open
  */
 export async function withNewKeys<T>(

@@ -5,8 +5,8 @@ import type { Findings } from './findings.ts';
 import { checkValidity, readCertificates } from './tls-checks.ts';
 
 /**
- * Checks that the certificate of each digital identity of 2D-Doc can be used and is currently valid.
- * Whether it matches the key is shown by `twoddoc identity list`.
+ * Checks that the certificate of each digital identity of 2D-Doc can be used and is currently
+ * valid. Whether it matches the key is shown by `twoddoc identity list`.
  */
 export function checkDigitalIdentities(findings: Findings, tenants: Config['tenants']): void {
   for (const [name, { twoDDoc }] of Object.entries(tenants)) {

@@ -1,6 +1,9 @@
 import { createReadStream } from 'node:fs';
 
-/** Returns a file, or standard input for `-`; undefined if it is longer than `bytesMax`. @throws {Error} of the file system */
+/**
+ * Returns a file, or standard input for `-`; undefined if it is longer than `bytesMax`.
+ * @throws {Error} of the file system
+ */
 export async function readBounded(file: string, bytesMax: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;

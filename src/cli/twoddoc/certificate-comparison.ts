@@ -17,7 +17,10 @@ const certificateMaxBytes = 1024 * 1024;
 interface Comparison {
   readonly view: {
     readonly verified: boolean;
-    /** Names are null if the certificate has none. `fits`: whether it may sign a zone with this header. */
+    /**
+     * Names are null if the certificate has none. `fits`: whether it may sign a zone with this
+     * header.
+     */
     readonly certificate: {
       readonly issuer: string | null;
       readonly subject: string | null;
@@ -61,7 +64,10 @@ interface Part {
   readonly misfit: string | undefined;
 }
 
-/** Verifies the signature of a code, and compares its header with the certificate, whose own signature is not verified. */
+/**
+ * Verifies the signature of a code, and compares its header with the certificate, whose own
+ * signature is not verified.
+ */
 export function compare(certificate: Certificate, code: Code, header: ZoneHeader): Comparison {
   const wrong = whyNotVerified(certificate, code);
   const { ca, certificateId, certificateTypes } = rulesOfCertificate(certificate);

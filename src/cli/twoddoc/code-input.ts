@@ -47,7 +47,10 @@ function codeOfBytes(bytes: Buffer): Uint8Array {
   return bytes.includes(unitSeparator) ? Buffer.from(text) : codeOfText(text);
 }
 
-/** Returns the bytes that a text stands for: base64, XML, or a code whose separators may be written as text. */
+/**
+ * Returns the bytes that a text stands for: base64, XML, or a code whose separators may be written
+ * as text.
+ */
 function codeOfText(text: string): Uint8Array {
   if (text.startsWith('<')) return readSignedDocument(Buffer.from(text));
   const decoded = codeInBase64(text);
@@ -64,7 +67,10 @@ function codeOfText(text: string): Uint8Array {
 /** Bytes of a signature of version 01. */
 const signatureBytes = 64;
 
-/** As people and programs write separators: `<GS>`, `\x1d`, `\u001d`, `\u{1d}`, and the symbols of Unicode. */
+/**
+ * As people and programs write separators: `<GS>`, `\x1d`, `\u001d`, `\u{1d}`, and the symbols of
+ * Unicode.
+ */
 const writtenSeparator = /<(GS|RS|US)>|\\(?:x|u00|u\{)(1[def])\}?|([␝␞␟])/giu;
 const separators: ReadonlyMap<string, string> = new Map(
   ['\u001d', '\u001e', '\u001f'].flatMap((separator, index) =>

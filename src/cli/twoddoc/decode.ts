@@ -25,7 +25,10 @@ interface FieldView {
   readonly truncated: boolean;
 }
 
-/** `twoddoc decode`: shows what a code says, also if it breaks rules, and verifies it with a certificate. */
+/**
+ * `twoddoc decode`: shows what a code says, also if it breaks rules, and verifies it with a
+ * certificate.
+ */
 export async function decode(_configPath: string, options: z.output<typeof DecodeOptions>): Promise<Outcome> {
   const certificate = options.certificate === undefined ? undefined : await readCertificateFile(options.certificate);
   try {

@@ -37,7 +37,9 @@ interface Configured {
   readonly identity: DigitalIdentity | string;
 }
 
-/** `twoddoc identity list`: the configured identities and the keys on the token, with their states. */
+/**
+ * `twoddoc identity list`: the configured identities and the keys on the token, with their states.
+ */
 export async function identityList(configPath: string, { tenant }: z.output<typeof ListOptions>): Promise<Outcome> {
   const answered = await look(
     configPath,

@@ -39,7 +39,9 @@ export function registrationOf({ siren, siret }: { readonly siren?: string | und
   return digits;
 }
 
-/** Establishments of La Poste have this SIREN; the digits of their SIRET add up to a multiple of 5. */
+/**
+ * Establishments of La Poste have this SIREN; the digits of their SIRET add up to a multiple of 5.
+ */
 const laPoste = '356000000';
 
 /** Luhn's formula (ISO/IEC 7812-1), which the numbers of the SIRENE register follow. */

@@ -7,8 +7,8 @@ const waitingMaxBytes = 1024 * 1024;
 /**
  * Yields the body of a request as it arrives, in batches: while one is processed, the next is
  * collected.
- * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or malformed;
- *   408 if it takes too long
+ * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or
+ *   malformed; 408 if it takes too long
  */
 export async function* bodyPieces(request: IncomingMessage, maxBytes: number): AsyncGenerator<readonly Buffer[], void> {
   let batch: Buffer[] = [];

@@ -26,8 +26,8 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
 
 /**
  * Returns the bytes of the body; a large one is in memory that threads share.
- * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or malformed;
- *   408 if it takes too long; 429 and 503 if there is no memory for it
+ * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or
+ *   malformed; 408 if it takes too long; 429 and 503 if there is no memory for it
  */
 export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
   const announced = announcedLength(request);

@@ -34,7 +34,10 @@ export function fileKey(entries: StandardEntries, password: string): FileKey | u
   return undefined;
 }
 
-/** As the standard has it first: some programs write a password in UTF-8 as it is, whatever the revision. */
+/**
+ * As the standard has it first: some programs write a password in UTF-8 as it is, whatever the
+ * revision.
+ */
 function encodings({ revision }: StandardEntries, password: string): readonly Buffer[] {
   const usual = revision >= 5 ? Buffer.from(prepared(password)) : documentBytes(password);
   const other = Buffer.from(password);

@@ -55,7 +55,9 @@ export class SecurityHandler {
     return new SecurityHandler(found.key, found.isOwner, entries, methods);
   }
 
-  /** Returns true if the password that was given allows something. The owner's allows everything. */
+  /**
+   * Returns true if the password that was given allows something. The owner's allows everything.
+   */
   allows(permission: Permission): boolean {
     const { revision, permissions } = this.#entries;
     if (this.#isOwner) return true;

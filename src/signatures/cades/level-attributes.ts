@@ -42,7 +42,10 @@ export function addedParts(additions: Additions | undefined): AddedParts {
   };
 }
 
-/** Returns the attribute with the token of the time-stamp over the signature value (EN 319 122-1 §5.3). */
+/**
+ * Returns the attribute with the token of the time-stamp over the signature value (EN 319 122-1
+ * §5.3).
+ */
 export function signatureTimeStamp(token: Uint8Array): Uint8Array {
   return attribute(attributeTypes.signatureTimeStamp, token);
 }
@@ -67,13 +70,19 @@ export interface ArchiveTimeStampInput {
   readonly hash: HashName;
 }
 
-/** Returns what an archive-time-stamp-v3 attribute covers, with the index of the parts (EN 319 122-1 §5.5.3). */
+/**
+ * Returns what an archive-time-stamp-v3 attribute covers, with the index of the parts (EN 319 122-1
+ * §5.5.3).
+ */
 export function archiveImprint(input: ArchiveTimeStampInput): MessageImprint & { readonly index: Uint8Array } {
   const index = hashIndex(input);
   return { hash: input.hash, value: archiveDigest(input, index), index };
 }
 
-/** Returns an archive-time-stamp-v3 attribute (EN 319 122-1 §5.5.3): the token with the index of the parts that it covers. */
+/**
+ * Returns an archive-time-stamp-v3 attribute (EN 319 122-1 §5.5.3): the token with the index of the
+ * parts that it covers.
+ */
 export function archiveTimeStamp(token: Uint8Array, index: Uint8Array): Uint8Array {
   return attribute(attributeTypes.archiveTimeStampV3, tokenWithIndex(token, index));
 }

@@ -19,7 +19,10 @@ export type StatusData = z.output<typeof StatusData>;
 const Tolerance = z.strictObject({
   /** Worst status of the signer certificate with which a signature is made. */
   ofSigner: z.enum(['VALID', 'UNDETERMINED', 'REVOKED']),
-  /** Whether a signature is refused, and not made at a lower level, if revocation data is unavailable. */
+  /**
+   * Whether a signature is refused, and not made at a lower level, if revocation data is
+   * unavailable.
+   */
   cancelOnError: z.boolean(),
 });
 /** What is tolerated of revocation data (formats.md, `PXP7Parameters.revocationData`). */

@@ -38,7 +38,9 @@ export interface Gathered {
   readonly data: LongTermData;
   /** False if data of a certificate is missing. */
   readonly isComplete: boolean;
-  /** False if the issuer of a certificate is unknown: the content of a signature does not show that. */
+  /**
+   * False if the issuer of a certificate is unknown: the content of a signature does not show that.
+   */
   readonly hasWholePaths: boolean;
   /** What the caller must know of it: what is left out, and what is tolerated. */
   readonly remarks: readonly string[];
@@ -110,8 +112,8 @@ async function dataOf(
 }
 
 /**
- * Returns the data of a certificate that is good or tolerated. Only where a status is tolerated is an
- * answer that leaves it open told from an answer that is missing.
+ * Returns the data of a certificate that is good or tolerated. Only where a status is tolerated is
+ * an answer that leaves it open told from an answer that is missing.
  */
 function judged(
   { status, crls, ocspAnswers }: RevocationData,

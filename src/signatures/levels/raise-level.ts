@@ -61,10 +61,10 @@ interface Carried extends Omit<LevelOrder, 'stamp'> {
 
 /**
  * Completes signatures at a level above baseline B: time-stamps each value, gathers certificates
- * and revocation data, time-stamps all of it, and checks the result. Each signature reaches the level
- * of the order; a lower one only if the order tolerates missing revocation data.
+ * and revocation data, time-stamps all of it, and checks the result. Each signature reaches the
+ * level of the order; a lower one only if the order tolerates missing revocation data.
  * @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID, REVOCATION_UNAVAILABLE,
- * CERTIFICATE_STATUS_REFUSED
+ *   CERTIFICATE_STATUS_REFUSED
  */
 export async function completeAtLevel<State>(task: LevelTask<State>, asked: LevelOrder): Promise<readonly RaisedEvidence[]> {
   const anchors: PathCertificate[] = [];
@@ -161,7 +161,10 @@ async function archived<State>(
   return writer.archive(token.der, imprint);
 }
 
-/** Returns the evidence with the level that each signature reaches, if that is enough for all of them. */
+/**
+ * Returns the evidence with the level that each signature reaches, if that is enough for all of
+ * them.
+ */
 async function checked<State>(
   pairs: readonly Pair<State>[],
   writer: LevelReader<State>,
@@ -178,7 +181,10 @@ async function checked<State>(
   });
 }
 
-/** Returns the level that a signature reaches, `wanted` at most. @throws {Refusal} CERTIFICATE_STATUS_REFUSED */
+/**
+ * Returns the level that a signature reaches, `wanted` at most.
+ * @throws {Refusal} CERTIFICATE_STATUS_REFUSED
+ */
 async function levelOf<State>(
   [evidence, rising]: Pair<State>,
   wanted: Level,

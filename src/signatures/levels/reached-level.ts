@@ -24,7 +24,9 @@ export interface LevelParts {
   readonly timeStampAnchors?: readonly PathCertificate[];
   /** Whether time-stamps may use SHA-1. */
   readonly allowSha1?: boolean | undefined;
-  /** Whether the signer certificate may be revoked; the data that shows it then counts as complete. */
+  /**
+   * Whether the signer certificate may be revoked; the data that shows it then counts as complete.
+   */
   readonly signerMayBeRevoked?: boolean | undefined;
   readonly now: Date;
 }

@@ -22,7 +22,9 @@ export interface DetachedCms {
 /** Room for a time-stamp token with the chain of its authority: 12 KB were too few in practice. */
 export const timeStampRoomBytes = 16 * 1024;
 
-/** Bytes around a token: the attribute with its identifier, and longer lengths of what contains it. */
+/**
+ * Bytes around a token: the attribute with its identifier, and longer lengths of what contains it.
+ */
 const attributeBytes = 64;
 
 /** Returns the SignedData that a signature dictionary holds (EN 319 142-1 §5.3), in DER. */

@@ -21,8 +21,8 @@ export interface DocumentTimeStamp {
 }
 
 /**
- * Returns the revision that adds a document time-stamp (EN 319 142-1 §5.4.3), but for its token. Its
- * field is on the page of the signature's field, which the signature has changed already.
+ * Returns the revision that adds a document time-stamp (EN 319 142-1 §5.4.3), but for its token.
+ * Its field is on the page of the signature's field, which the signature has changed already.
  * @throws {PdfFault} for a file that is not sound where it must be changed
  */
 export function documentTimeStamp(
@@ -50,8 +50,8 @@ export function documentTimeStamp(
 
 /**
  * Returns the appearance of another signature. Validators take a new one for a filled form, which a
- * certified document may not allow. PDF/A-1 wants one for each field (ISO 19005-1, 6.9); from PDF/A-2
- * on, one of no size needs none (ISO 19005-2, 6.3.3), and does not show this one either.
+ * certified document may not allow. PDF/A-1 wants one for each field (ISO 19005-1, 6.9); from
+ * PDF/A-2 on, one of no size needs none (ISO 19005-2, 6.3.3), and does not show this one either.
  */
 function knownAppearance(revision: Revision): PdfReference {
   const { file } = revision;

@@ -15,8 +15,8 @@ export interface DrawingRules {
 }
 
 /**
- * Returns the rules of a file. PDF/A-1 forbids transparency, the later parts allow it only where the
- * output intent says how colours are mixed (ISO 19005-1, 6.4; ISO 19005-2, 6.2.10).
+ * Returns the rules of a file. PDF/A-1 forbids transparency, the later parts allow it only where
+ * the output intent says how colours are mixed (ISO 19005-1, 6.4; ISO 19005-2, 6.2.10).
  */
 export function drawingRules(file: PdfFile): DrawingRules {
   const archival = archivalOf(file);
@@ -24,7 +24,10 @@ export function drawingRules(file: PdfFile): DrawingRules {
   return { isFlat: archival.part === 1 || !archival.hasOutputIntent, colourSpaces: calibratedColours() };
 }
 
-/** Reads an image of a request. `at`: its JSON Pointer. @throws {Refusal} DOCUMENT_INVALID, UNSUPPORTED */
+/**
+ * Reads an image of a request. `at`: its JSON Pointer.
+ * @throws {Refusal} DOCUMENT_INVALID, UNSUPPORTED
+ */
 export function pictureOf(bytes: Uint8Array, { colourSpaces }: DrawingRules, at: string): Picture {
   const picture = unlessFaulty(bytes, at);
   if (colourSpaces !== undefined && picture.colours.space === 'CMYK')

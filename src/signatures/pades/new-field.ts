@@ -9,7 +9,9 @@ import { PdfFault } from '../../pdf/pdf-fault.ts';
 /** Bits of an annotation (ISO 32000-2, 12.5.3, table 167): it is printed, and cannot be moved. */
 const printFlag = 4;
 const widgetFlags = printFlag | 128;
-/** Bits of SigFlags (12.7.3, table 225): there are signatures, and the file may only be appended to. */
+/**
+ * Bits of SigFlags (12.7.3, table 225): there are signatures, and the file may only be appended to.
+ */
 const signatureFlags = 1 | 2;
 
 export interface NewField {
@@ -25,9 +27,9 @@ export interface NewField {
 }
 
 /**
- * Adds a signature field to the form, to a page, and to the structure of a tagged file. An invisible
- * one is beside the page there and not in the structure (ISO 14289-1, 7.18.4), whose change after an
- * earlier signature validators do not accept. Returns its name.
+ * Adds a signature field to the form, to a page, and to the structure of a tagged file. An
+ * invisible one is beside the page there and not in the structure (ISO 14289-1, 7.18.4), whose
+ * change after an earlier signature validators do not accept. Returns its name.
  */
 export function addField(revision: Revision, field: NewField): string {
   const { page, alternativeName, rectangle, appearance } = field;
@@ -126,7 +128,9 @@ function flagForm(revision: Revision): { readonly form: PdfDictionary; readonly 
   return { form, put };
 }
 
-/** Appends to an array of a dictionary, where the array stands: in it, or in an object of its own. */
+/**
+ * Appends to an array of a dictionary, where the array stands: in it, or in an object of its own.
+ */
 function appendTo(
   revision: Revision,
   dictionary: PdfDictionary,

@@ -14,7 +14,10 @@ export interface PadesParameters {
   readonly level: Level;
   readonly properties: SignedProperties;
   readonly validates: boolean;
-  /** Changes that the document allows after a certification signature; undefined for an approval signature. */
+  /**
+   * Changes that the document allows after a certification signature; undefined for an approval
+   * signature.
+   */
   readonly certifies: DocMdpLevel | undefined;
   readonly locksDocument: boolean;
   readonly fieldsLock: 'DEFAULT' | 'ALL' | 'NEITHER';

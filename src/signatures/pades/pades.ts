@@ -27,7 +27,10 @@ const quickMaxBytes = 256 * 1024;
 /** Texts up to this length are drawn in some milliseconds. */
 const quickTextCharacters = 200;
 const inThread: Workload = { threadBeyondBytes: 0, lane: 'parsing' };
-/** A document takes about a millisecond, and some more if its signature is visible; it has two contents in the second step. */
+/**
+ * A document takes about a millisecond, and some more if its signature is visible; it has two
+ * contents in the second step.
+ */
 const usually: Workload = { threadBeyondBytes: quickMaxBytes, lane: 'parsing', documentsOnLoopMax: 6 };
 
 /** A picture may be compressed a thousandfold. */
@@ -102,7 +105,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
     const pieces: Content[] = [signed(content, algorithm, Buffer.from(state.documentDigest, 'base64')), filled];
     const at = `/inputDocuments/${covers[0]?.index ?? 0}`;
     const password = state.password ?? undefined;
-    // A damaged file can give an object of the revision a second meaning, and is not readable any more.
+    // A damaged file can give an object of the revision a second meaning, and is not readable any
+    // more.
     refusingPdf(() => {
       // The archive time-stamp comes with the validation data that it covers.
       if (additions?.archive !== undefined) pieces.push(additions.archive);
@@ -116,8 +120,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
 };
 
 /**
- * Returns the properties that are signed attributes: the time, the place, and a reason by itself are
- * in the signature dictionary (EN 319 142-1 §6.3).
+ * Returns the properties that are signed attributes: the time, the place, and a reason by itself
+ * are in the signature dictionary (EN 319 142-1 §6.3).
  */
 function attributeProperties(properties: SignedProperties): SignedProperties {
   const isReason = reasonOf(properties) !== undefined;
@@ -126,8 +130,8 @@ function attributeProperties(properties: SignedProperties): SignedProperties {
 
 /**
  * Checks that the revision changes nothing that an earlier signature forbids.
- * @throws {PdfFault} for a file in which it does: a reference that led to nothing can lead to one of
- * the new objects
+ * @throws {PdfFault} for a file in which it does: a reference that led to nothing can lead to one
+ *   of the new objects
  * @throws {NotQuick}
  */
 function checkHarmless(content: Content, revision: Uint8Array, options: AppendedOptions): void {

@@ -69,7 +69,10 @@ function rangesOf(selection: string, at: string): (readonly [number, number])[] 
   return merged;
 }
 
-/** Puts the image on the pages. @throws {Refusal} DOCUMENT_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Puts the image on the pages.
+ * @throws {Refusal} DOCUMENT_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function addPageImage(revision: Revision, { image, target, at }: PageImage, rules: DrawingRules): void {
   const picture = pictureOf(image, rules, `${at}/image`);
   const object = addPicture(revision, picture, rules);

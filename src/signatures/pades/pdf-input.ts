@@ -16,7 +16,8 @@ export function openPdf(
 ): PdfFile {
   if (source.bytes === 0) throw new Refusal('DOCUMENT_INVALID', { at, message: 'the document is empty' });
   const file = refusingPdf(() => new PdfFile(source, password, { mustBeQuick }), at);
-  // Readers disagree on whether offsets count from the file or from its header, and with them ByteRange.
+  // Readers disagree on whether offsets count from the file or from its header, and with them
+  // ByteRange.
   if (file.base > 0) throw new Refusal('DOCUMENT_INVALID', { at, message: `the PDF has ${file.base} bytes before its header` });
   return file;
 }

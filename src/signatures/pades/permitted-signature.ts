@@ -59,7 +59,10 @@ function emptyField(fields: readonly SignatureField[], name: string, at: string)
   return field;
 }
 
-/** ISO 32000-2, 7.6.4.2, table 22: a new field is a change and an annotation, an existing one is filled in. */
+/**
+ * ISO 32000-2, 7.6.4.2, table 22: a new field is a change and an annotation, an existing one is
+ * filled in.
+ */
 function checkSecurity(
   { security }: PdfFile,
   { isNewField, changesPages }: { readonly isNewField: boolean; readonly changesPages: boolean },

@@ -7,7 +7,10 @@ import { reasonOf, subFilterOf } from './signature-dictionary.ts';
 /** Bits of Ff: constraints that are required (ISO 32000-2, 12.7.5.5, table 237). */
 const required = { filter: 1, subFilter: 2, reasons: 8, legalAttestation: 16, revocation: 32, digest: 64, lock: 128 } as const;
 
-/** Returns what the seed value of a field demands and the signature has not; undefined if there is nothing. */
+/**
+ * Returns what the seed value of a field demands and the signature has not; undefined if there is
+ * nothing.
+ */
 export function unmetDemand(file: PdfFile, field: PdfDictionary, parameters: PadesParameters): string | undefined {
   const seed = file.get(field, 'SV');
   if (!(seed instanceof PdfDictionary)) return undefined;
@@ -57,7 +60,9 @@ function hasFlags(file: PdfFile, seed: PdfDictionary, key: string): boolean {
   return isInteger(flags) && flags !== 0;
 }
 
-/** MDP (table 237): 0 for an approval signature, otherwise the level of a certification signature. */
+/**
+ * MDP (table 237): 0 for an approval signature, otherwise the level of a certification signature.
+ */
 function isLevelMet(file: PdfFile, seed: PdfDictionary, level: number | undefined): boolean {
   const wanted = file.get(seed, 'MDP');
   const value = wanted instanceof PdfDictionary ? file.get(wanted, 'P') : null;

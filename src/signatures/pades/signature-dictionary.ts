@@ -15,7 +15,9 @@ export interface SignatureDictionaryParts {
   readonly catalog: PdfReference;
 }
 
-/** Returns the signature dictionary (ISO 32000-2, 12.8.1, table 255; EN 319 142-1 §5.3 and §6.3). */
+/**
+ * Returns the signature dictionary (ISO 32000-2, 12.8.1, table 255; EN 319 142-1 §5.3 and §6.3).
+ */
 export function signatureDictionary(parts: SignatureDictionaryParts): PdfDictionary {
   const { room, isBasic, properties, now, certifies, locks, catalog } = parts;
   const { signingTime } = properties;

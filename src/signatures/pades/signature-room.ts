@@ -20,7 +20,10 @@ export class SignatureRoom {
     this.contents = new PdfHole(`<${'00'.repeat(bytes)}>`);
   }
 
-  /** Puts the byte range of a signature into the revision that has its dictionary, which ends its file. */
+  /**
+   * Puts the byte range of a signature into the revision that has its dictionary, which ends its
+   * file.
+   */
   placed({ bytes, holes }: WrittenRevision, bytesBefore: number): { readonly revision: Uint8Array; readonly byteRange: ByteRange } {
     const start = holes.get(this.contents);
     const rangeAt = holes.get(this.byteRange);

@@ -6,7 +6,10 @@ import { isArray, isInteger, isName, PdfDictionary, PdfName, PdfString, type Pdf
 import type { PdfFile } from '../../pdf/pdf-file.ts';
 import { textOf } from '../../pdf/text-string.ts';
 
-/** Changes that a certified document allows (ISO 32000-2, 12.8.2.2, table 257): 1 none, 2 forms, 3 annotations too. */
+/**
+ * Changes that a certified document allows (ISO 32000-2, 12.8.2.2, table 257): 1 none, 2 forms, 3
+ * annotations too.
+ */
 export type DocMdpLevel = 1 | 2 | 3;
 
 /** Fields that a signature locks (12.8.2.4). */
@@ -42,8 +45,8 @@ export function isDocumentTimeStamp(file: PdfFile, signature: PdfDictionary): bo
 }
 
 /**
- * Returns the changes that a document allows, by its certification signature and by the locks of its
- * signatures; undefined if none of them says.
+ * Returns the changes that a document allows, by its certification signature and by the locks of
+ * its signatures; undefined if none of them says.
  */
 export function docMdpLevel(file: PdfFile, fields: readonly SignatureField[]): DocMdpLevel | undefined {
   const permissions = file.get(file.catalog, 'Perms');

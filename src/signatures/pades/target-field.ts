@@ -113,7 +113,10 @@ export function pageOfWidget(file: PdfFile, widget: Widget): Page {
   return pagesOfWidgets(file, [widget]).get(widget.reference.number) ?? firstPage(file);
 }
 
-/** Returns the pages of widgets by their numbers: those that they name, else those that have them among their annotations. */
+/**
+ * Returns the pages of widgets by their numbers: those that they name, else those that have them
+ * among their annotations.
+ */
 function pagesOfWidgets(file: PdfFile, widgets: readonly Widget[]): ReadonlyMap<number, Page> {
   const found = new Map<number, Page>();
   const sought = new Map(widgets.map(({ reference, dictionary }) => [reference.number, dictionary.get('P')]));

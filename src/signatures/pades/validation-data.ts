@@ -61,7 +61,10 @@ export function validationDataRevision(
   return revision.write().bytes;
 }
 
-/** Key of a signature in VRI (ISO 32000-2, 12.8.4.3): SHA-1 of its Contents with the zeros that fill its room. */
+/**
+ * Key of a signature in VRI (ISO 32000-2, 12.8.4.3): SHA-1 of its Contents with the zeros that fill
+ * its room.
+ */
 function signatureKey(contents: Uint8Array): string {
   return createHash('sha1').update(contents).digest('hex').toUpperCase();
 }

@@ -20,8 +20,8 @@ export interface ExpectedPades extends PadesState {
 
 /**
  * Reads a finished document as its receiver would, and checks it before delivery: the signature is
- * where it should be, covers everything but its own room, and verifies. A file is not read whole: it
- * was hashed during preparation and is hashed again on delivery.
+ * where it should be, covers everything but its own room, and verifies. A file is not read whole:
+ * it was hashed during preparation and is hashed again on delivery.
  * @throws {Error} if a check fails
  */
 export function verifyPades(pieces: readonly Content[], expected: ExpectedPades): void {

@@ -77,8 +77,8 @@ function statusesAsked(fields: LongTermFields, at: At, rules: RequestRules): Pic
 }
 
 /**
- * Returns the sources and the tolerance of `revocationData`. Its sources for the signer, and for the
- * authorities, replace those of `longTermValidation`.
+ * Returns the sources and the tolerance of `revocationData`. Its sources for the signer, and for
+ * the authorities, replace those of `longTermValidation`.
  */
 function revocationAsked(
   { fields, at }: { readonly fields: RevocationDataFields; readonly at: At },

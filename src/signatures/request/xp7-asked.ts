@@ -46,7 +46,10 @@ function revocationDataOf({ XP7Format, XP7Providers }: XP7Signature): Parameters
   return fields === undefined ? undefined : { fields, at: `${xp7At}/XP7Providers/PXP7Parameters/revocationData` };
 }
 
-/** Checks whether the hash is allowed. `at`: JSON Pointer of the member. @throws {Refusal} UNSUPPORTED */
+/**
+ * Checks whether the hash is allowed. `at`: JSON Pointer of the member.
+ * @throws {Refusal} UNSUPPORTED
+ */
 export function checkHash(
   digestAlgorithm: XP7Signature['digestAlgorithm'],
   level: AskedLevel | undefined,

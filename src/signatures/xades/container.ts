@@ -60,7 +60,9 @@ export function checkContainer(
   if (fault !== undefined) throw new Refusal('UNSUPPORTED', { at: '/inputDocuments', message: fault.text });
 }
 
-/** Returns the container. The first entry of an ASiC-E is its media type (EN 319 162-1 Annex A.1). */
+/**
+ * Returns the container. The first entry of an ASiC-E is its media type (EN 319 162-1 Annex A.1).
+ */
 export function containerEvidence(rules: ContainerRules, files: readonly DataFile[], signature: Uint8Array, modified: Date): Evidence {
   const { level, signatureName } = rules;
   const data = files.map(({ name, content }): ZipEntry => ({ name, content, level }));

@@ -57,7 +57,10 @@ export const detachedEntry: FormatEntry<XP7Signature, DetachedOptions, DetachedP
   },
 };
 
-/** Returns the container; the fields of a container are not used without one. @throws {Refusal} FIELD_INVALID */
+/**
+ * Returns the container; the fields of a container are not used without one.
+ * @throws {Refusal} FIELD_INVALID
+ */
 function containerOf({
   signatureContainerType,
   zipSignatureFileName = usualSignatureName,

@@ -22,7 +22,9 @@ import { checkNamespaces, checkTextEncoding, contentOf, parsedXml, refusingXml, 
 
 /** One signature over all documents of a request, outside of them. */
 export interface DetachedParameters extends XadesParameters {
-  /** Canonicalisation of documents that are XML; undefined: all documents are signed as they are. */
+  /**
+   * Canonicalisation of documents that are XML; undefined: all documents are signed as they are.
+   */
   readonly documentCanonicalisation: Canonicalisation | undefined;
   readonly template: string | undefined;
   readonly directory: string | undefined;
@@ -152,7 +154,10 @@ function unchanged(content: Content, hash: HashName, digest: Buffer): Uint8Array
   return content;
 }
 
-/** Hashes a document. @throws {Refusal} UNSUPPORTED for XML that is too large to be canonicalised */
+/**
+ * Hashes a document.
+ * @throws {Refusal} UNSUPPORTED for XML that is too large to be canonicalised
+ */
 function signedFile(
   document: InputDocument,
   dataName: DataName | undefined,

@@ -111,7 +111,9 @@ function signatureFault(document: XmlDocument, signature: ReadSignature): string
   return valueVerifies(key, algorithm, digest, signatureValueOf(algorithm, value)) ? undefined : 'does not verify under its certificate';
 }
 
-/** Returns the certificate that the signed properties bind, or the first one where there are none. */
+/**
+ * Returns the certificate that the signed properties bind, or the first one where there are none.
+ */
 function signerOf(document: XmlDocument, signature: ReadSignature): Certificate | undefined {
   const properties = signedPropertiesIn(document, signature);
   const bound = properties === undefined ? undefined : boundCertificate(document, properties);

@@ -97,7 +97,10 @@ function planned(
   return { algorithm: own.algorithm, parameters: { ...parameters, ...own } };
 }
 
-/** Where the signature goes, and what it signs. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT */
+/**
+ * Where the signature goes, and what it signs.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT
+ */
 function placeOf(
   fields: Omit<ProviderFields, 'xadesPrefix'>,
   at: string,

@@ -115,7 +115,10 @@ function uriOf({ signedNode, canonicalisation }: EnvelopedParameters): string {
   return signedNode === undefined ? '' : `#${signedNode}`;
 }
 
-/** Returns the caller's filter with the prefixes that it uses: those in scope where the signature is, and the caller's. */
+/**
+ * Returns the caller's filter with the prefixes that it uses: those in scope where the signature
+ * is, and the caller's.
+ */
 function filterOf(document: XmlDocument, position: XmlNode, { transformation, place }: EnvelopedParameters): Transform[] {
   if (transformation === undefined) return [];
   const around = place === 'NEXT_SIBLING' ? (document.parent(position) ?? position) : position;

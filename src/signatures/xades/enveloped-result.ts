@@ -128,7 +128,10 @@ function verifyInStream(utf8: readonly Uint8Array[], text: string, finished: Fin
   verifyReadSignature(document, signature, streamedOctets(utf8, document, signature, finished), finished);
 }
 
-/** Canonicalises in one pass what the signature covers: the whole document, its properties and SignedInfo. */
+/**
+ * Canonicalises in one pass what the signature covers: the whole document, its properties and
+ * SignedInfo.
+ */
 function streamedOctets(
   utf8: readonly Uint8Array[],
   document: XmlDocument,

@@ -113,9 +113,9 @@ function objectDigest(
 }
 
 /**
- * Returns the document as it can stand in an element: UTF-8 without XML declaration. Undefined if it
- * is no XML, has a DOCTYPE, which cannot stand there, or a namespace that implementations canonicalise
- * differently. `input`: the document of a request whose bytes they are.
+ * Returns the document as it can stand in an element: UTF-8 without XML declaration. Undefined if
+ * it is no XML, has a DOCTYPE, which cannot stand there, or a namespace that implementations
+ * canonicalise differently. `input`: the document of a request whose bytes they are.
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
 function asXml(bytes: Uint8Array, input?: InputDocument): Uint8Array | undefined {

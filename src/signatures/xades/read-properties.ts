@@ -29,7 +29,10 @@ export function childOf(document: XmlDocument, parent: XmlNode, name: string): X
   return document.children(parent).find((one) => isXades(document, one, name));
 }
 
-/** Returns the certificate that the signed properties bind: the first of SigningCertificateV2 or SigningCertificate. */
+/**
+ * Returns the certificate that the signed properties bind: the first of SigningCertificateV2 or
+ * SigningCertificate.
+ */
 export function boundCertificate(document: XmlDocument, signedProperties: XmlNode): BoundCertificate | undefined {
   const ofSignature = childOf(document, signedProperties, 'SignedSignatureProperties');
   if (ofSignature === undefined) return undefined;

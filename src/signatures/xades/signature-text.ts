@@ -33,7 +33,9 @@ export interface SignatureTask {
   readonly around: readonly string[];
 }
 
-/** A signature without its value and its unsigned properties, which come between the texts. ASCII. */
+/**
+ * A signature without its value and its unsigned properties, which come between the texts. ASCII.
+ */
 export interface SignatureText {
   readonly beforeValue: string;
   readonly beforeUnsigned: string;
@@ -106,7 +108,10 @@ export function composeSignature(task: SignatureTask): ComposedSignature {
   };
 }
 
-/** Returns the text with its value. `unsigned`: UnsignedProperties, or nothing; `objects`: further ds:Object elements. */
+/**
+ * Returns the text with its value. `unsigned`: UnsignedProperties, or nothing; `objects`: further
+ * ds:Object elements.
+ */
 export function signatureParts(
   { beforeValue, beforeUnsigned, afterUnsigned, end }: SignatureText,
   value: Uint8Array,
@@ -183,13 +188,18 @@ export function xpathTransform(expression: string, namespaces: Readonly<Record<s
   return element('ds:Transform', { Algorithm: transformUris.xpath }, element('ds:XPath', declared, characters(expression)));
 }
 
-/** An element in a small document: `path` is its place among its siblings on each level, from the root of the signature down. */
+/**
+ * An element in a small document: `path` is its place among its siblings on each level, from the
+ * root of the signature down.
+ */
 interface PlacedElement {
   readonly path: readonly number[];
   readonly algorithm: Canonicalisation;
 }
 
-/** Returns the canonical forms of elements of a signature. `depth`: number of elements around it. */
+/**
+ * Returns the canonical forms of elements of a signature. `depth`: number of elements around it.
+ */
 function canonicalAt(text: string, depth: number, elements: readonly PlacedElement[]): Buffer[] {
   using document = XmlDocument.parse(Buffer.from(text));
   return elements.map(({ path, algorithm }) => {

@@ -103,7 +103,10 @@ class PropertyWriter {
     return text === undefined ? '' : this.own(name, {}, characters(text));
   }
 
-  /** SigningCertificateV2 (§5.2.2) without URI; before, SigningCertificate with issuer and serial number as text. */
+  /**
+   * SigningCertificateV2 (§5.2.2) without URI; before, SigningCertificate with issuer and serial
+   * number as text.
+   */
   signingCertificate({ der: bytes, issuer, serialNumber }: Certificate, hash: HashName): string {
     const digest = this.own('CertDigest', {}, ...this.#digest(hash, createHash(hash).update(bytes).digest()));
     if (this.#rules.hasV2) {

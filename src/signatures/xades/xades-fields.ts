@@ -134,7 +134,10 @@ export function checkLongTerm(level: AskedLevel | undefined, { version }: XadesO
   });
 }
 
-/** An XPath field with the bindings of its prefixes. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT */
+/**
+ * An XPath field with the bindings of its prefixes.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT
+ */
 export function xpathOf(
   expression: string | undefined,
   bindings: readonly { readonly prefix: string; readonly namespaceURI: string }[],
@@ -167,7 +170,10 @@ const notNamespace = 'not an absolute URI without &, such as urn:example:invoice
 /** Namespaces that XML itself reserves (Namespaces in XML §3). */
 const reservedNamespaces: ReadonlySet<string> = new Set(['http://www.w3.org/XML/1998/namespace', 'http://www.w3.org/2000/xmlns/']);
 
-/** Canonical XML has no relative namespace URIs (§1.3), and implementations canonicalise `&` in two ways. */
+/**
+ * Canonical XML has no relative namespace URIs (§1.3), and implementations canonicalise `&` in two
+ * ways.
+ */
 function isNamespace(uri: string): boolean {
   if (reservedNamespaces.has(uri)) return false;
   return /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x23-\x25\x27-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/.test(uri);

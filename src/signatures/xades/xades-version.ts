@@ -6,13 +6,18 @@ export interface XadesVersionRules {
   readonly namespace: string;
   /** Type of the reference to the signed properties. */
   readonly signedPropertiesType: string;
-  /** Whether the elements of EN 319 132-1 replace the earlier ones: SigningCertificateV2 and others. */
+  /**
+   * Whether the elements of EN 319 132-1 replace the earlier ones: SigningCertificateV2 and others.
+   */
   readonly hasV2: boolean;
   /** Whether digests stand in elements of the XAdES namespace instead of that of XML Signature. */
   readonly hasOwnDigest: boolean;
   /** Start of the identifiers of commitment types. */
   readonly commitmentBase: string;
-  /** How a time-stamp names what it covers: TS 101 903 1.1.1 §7.1, 1.2.2 §7.1.2, EN 319 132-1 §5.1.4. */
+  /**
+   * How a time-stamp names what it covers: TS 101 903 1.1.1 §7.1, 1.2.2 §7.1.2, EN 319 132-1
+   * §5.1.4.
+   */
   readonly timeStampCovers: 'HASH_DATA_INFO' | 'INCLUDE' | 'IMPLIED';
 }
 

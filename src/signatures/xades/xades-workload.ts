@@ -18,9 +18,9 @@ export function xadesWorkload(xpathAt?: string): Workload {
 }
 
 /**
- * Checks whether a document has many namespaces or signatures, whose transforms may hold XPath. A name cannot
- * contain character references; encodings with more than one byte for an ASCII character show by
- * NUL.
+ * Checks whether a document has many namespaces or signatures, whose transforms may hold XPath. A
+ * name cannot contain character references; encodings with more than one byte for an ASCII
+ * character show by NUL.
  */
 function mayTakeLong(content: Uint8Array): boolean {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);

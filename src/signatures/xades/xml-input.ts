@@ -17,7 +17,10 @@ export const xmlMaxBytes = 64 * 1024 * 1024;
  */
 const limits: DocumentLimits = { depthMax: 200, attributesMax: 10_000, nodesMax: 8_000_000 };
 
-/** Limits of a result: a signature may be in the deepest element of a document, and around a document. */
+/**
+ * Limits of a result: a signature may be in the deepest element of a document, and around a
+ * document.
+ */
 const resultLimits: DocumentLimits = { ...limits, depthMax: limits.depthMax + 20, nodesMax: limits.nodesMax + 100_000 };
 
 /** A declaration with a longer URI is looked at more closely. */
@@ -86,7 +89,9 @@ export function checkNamespaces({ utf8 }: Pick<XmlBytes, 'utf8'>, document: XmlD
   }
 }
 
-/** Finds namespace declarations with references or quotation marks, and text that looks the same. */
+/**
+ * Finds namespace declarations with references or quotation marks, and text that looks the same.
+ */
 function mayEscapeNamespaces(utf8: Uint8Array): boolean {
   const bytes = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
   for (let at = bytes.indexOf('xmlns'); at >= 0; at = bytes.indexOf('xmlns', at + 1)) {
@@ -115,7 +120,10 @@ export function fileDigest(content: Content, bytes: Uint8Array): { readonly docu
   return { documentDigest: { hash: 'sha256', value: createHash('sha256').update(bytes).digest() } };
 }
 
-/** Returns content that is to become part of an XML document. @throws {Refusal} UNSUPPORTED if it is too large */
+/**
+ * Returns content that is to become part of an XML document.
+ * @throws {Refusal} UNSUPPORTED if it is too large
+ */
 export function contentBytesOf(content: Content): Uint8Array {
   const size = contentBytes(content);
   if (size > xmlMaxBytes) {

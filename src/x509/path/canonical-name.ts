@@ -44,7 +44,10 @@ function canonicalRelativeName(element: DerElement): string {
   return JSON.stringify(attributes.map(([type = '', value = '']) => `${type}${value}`).toSorted());
 }
 
-/** Longer values are compared as they are: bringing many marks into order takes a time that is quadratic in their number. */
+/**
+ * Longer values are compared as they are: bringing many marks into order takes a time that is
+ * quadratic in their number.
+ */
 const canonicalMaxLength = 4096;
 
 function canonicalText(text: string): string {

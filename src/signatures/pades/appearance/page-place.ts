@@ -42,8 +42,8 @@ function lowerLeft(place: Place, page: Size, { width, height }: Size): readonly 
 }
 
 /**
- * Matrix from the displayed page, in 1/72 inch from its lower left corner, to the coordinates of the
- * page (ISO 32000-2, 8.3.4).
+ * Matrix from the displayed page, in 1/72 inch from its lower left corner, to the coordinates of
+ * the page (ISO 32000-2, 8.3.4).
  */
 export type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
 
@@ -64,7 +64,10 @@ export function pageRectangle(page: Page, { x, y, width, height }: Area): readon
   return [Math.min(x1, x2), Math.min(y1, y2), Math.max(x1, x2), Math.max(y1, y2)];
 }
 
-/** Returns the part of the matrix that turns an appearance so that it is upright on the displayed page. */
+/**
+ * Returns the part of the matrix that turns an appearance so that it is upright on the displayed
+ * page.
+ */
 export function uprightMatrix({ rotation }: Pick<Page, 'rotation'>): readonly number[] {
   return { 0: [1, 0, 0, 1, 0, 0], 90: [0, 1, -1, 0, 0, 0], 180: [-1, 0, 0, -1, 0, 0], 270: [0, -1, 1, 0, 0, 0] }[rotation];
 }

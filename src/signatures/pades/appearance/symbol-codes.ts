@@ -12,7 +12,9 @@ const tables = {
   ZAPF_DINGBATS: [Array.from(dingbatsLow), Array.from(dingbatsHigh)],
 } as const;
 
-/** Returns what a font of symbols shows for the codes of a text. Characters that are no codes stay. */
+/**
+ * Returns what a font of symbols shows for the codes of a text. Characters that are no codes stay.
+ */
 export function symbolText(text: string, font: keyof typeof tables): string {
   const [low, high] = tables[font];
   return Array.from(text, (character) => {

@@ -34,7 +34,10 @@ const paragraphGap = 0.14;
 const above = 0.74;
 const below = 0.21;
 const labelGap = 0.7;
-/** Values beside their labels need at least this part of the width; otherwise a label is before its value. */
+/**
+ * Values beside their labels need at least this part of the width; otherwise a label is before its
+ * value.
+ */
 const valueShareMin = 0.55;
 
 /** A line with what is drawn at its beginning. */

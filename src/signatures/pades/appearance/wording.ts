@@ -64,7 +64,10 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** Returns a date in a time zone of the IANA database, with its offset from UTC: `24 Nov 2026, 15:04:05 +01:00`. */
+/**
+ * Returns a date in a time zone of the IANA database, with its offset from UTC: `24 Nov 2026,
+ * 15:04:05 +01:00`.
+ */
 export function dateWords(date: Date, language: Language, timeZone: string): string {
   const parts = new Map(
     formatOf(timeZone)

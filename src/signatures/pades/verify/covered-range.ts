@@ -6,7 +6,9 @@ import { placedObject, placeOfValue, type PlacedObject } from '../../../pdf/plac
 import { byteRangeOf } from '../signed-fields.ts';
 import type { EarlierSignature } from './signatures-of.ts';
 
-/** Bytes that a signature covers: those before its hole, and those behind it. Offsets in the file. */
+/**
+ * Bytes that a signature covers: those before its hole, and those behind it. Offsets in the file.
+ */
 export interface CoveredRange {
   /** Number of the object in which the hole is. */
   readonly holder: number;
@@ -70,7 +72,10 @@ export function checkOutside({ start, end }: PlacedObject, number: number, holes
     throw new SignatureBroken(`cannot be verified, since object ${number} reaches into the value of one`);
 }
 
-/** Checks all objects of a file that can be read, as `checkOutside` does. @throws {SignatureBroken} */
+/**
+ * Checks all objects of a file that can be read, as `checkOutside` does.
+ * @throws {SignatureBroken}
+ */
 export function checkHoles(file: PdfFile, holes: readonly CoveredRange[]): void {
   for (const [number, entry] of file.crossReference.inUse(file.bytes.work)) {
     if (entry.kind === 'STREAM' || entry.offset === 0) continue;
@@ -104,7 +109,9 @@ function checkEnd(file: PdfFile, stop: number): void {
   if (!endsRevision(file, stop)) throw new SignatureBroken('does not cover the file up to the end of a revision');
 }
 
-/** Checks whether a revision ends at an offset, where nothing but white space may follow `%%EOF`. */
+/**
+ * Checks whether a revision ends at an offset, where nothing but white space may follow `%%EOF`.
+ */
 export function endsRevision({ bytes }: PdfFile, offset: number): boolean {
   const from = Math.max(0, offset - endBytes);
   return /startxref[\0\t\n\f\r ]+\d{1,15}[\0\t\n\f\r ]+%%EOF[\0\t\n\f\r ]*$/.test(bytes.at(from, offset - from).toString('latin1'));

@@ -13,7 +13,10 @@ import { ReferenceScan } from './reference-scan.ts';
 import { readSignature, type ReadSignature } from './signature-value.ts';
 import { signaturesOf, type EarlierSignature } from './signatures-of.ts';
 
-/** Verifying one takes up to milliseconds, and reads all revisions before it: 200 of them a quarter of the limit of work. */
+/**
+ * Verifying one takes up to milliseconds, and reads all revisions before it: 200 of them a quarter
+ * of the limit of work.
+ */
 const signaturesMax = 200;
 
 /** A signature, read as far as its digest is needed. */
@@ -31,7 +34,8 @@ interface Read extends EarlierSignature {
  * @throws {PdfFault} for a file whose form cannot be read
  */
 export function checkEarlierSignatures(source: ByteSource, password: string | undefined, at: string): void {
-  // Of its own, since what is read for the signatures must not count for what is read for the new one.
+  // Of its own, since what is read for the signatures must not count for what is read for the new
+  // one.
   const file = new PdfFile(source, password);
   const found = signaturesOf(file);
   if (found.length === 0) return;
@@ -77,7 +81,9 @@ function statesOf(source: ByteSource, file: PdfFile, { value, field, range }: Re
 
 export interface AppendedOptions {
   readonly password: string | undefined;
-  /** As that of a `PdfFile`: what is compared can be more than what was read to make the revision. */
+  /**
+   * As that of a `PdfFile`: what is compared can be more than what was read to make the revision.
+   */
   readonly mustBeQuick?: boolean;
 }
 

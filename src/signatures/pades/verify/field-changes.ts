@@ -50,8 +50,8 @@ export function fieldsByNumber(comparison: Comparison): FieldsByNumber {
 }
 
 /**
- * Compares a field of which some dictionary or appearance changed, with its widgets: it may be filled
- * in or signed, where the level allows it and it is not locked.
+ * Compares a field of which some dictionary or appearance changed, with its widgets: it may be
+ * filled in or signed, where the level allows it and it is not locked.
  * @throws {SignatureBroken}
  */
 export function checkField(comparison: Comparison, field: FormField): void {
@@ -109,7 +109,10 @@ function checkParents(field: FormField, name: string): void {
   if (!areSound) throw notAllowed(`the field ${name}, which names another field as its parent than the one that has it`);
 }
 
-/** Checks the type of an entry that changed: it never is what another object would have behind its key, such as a form. */
+/**
+ * Checks the type of an entry that changed: it never is what another object would have behind its
+ * key, such as a form.
+ */
 function isValueOf(object: PdfObject, key: string, isSigned: boolean): boolean {
   if (object === null || (isSigned && key !== 'AP')) return true;
   if (key === 'AP') return object instanceof PdfDictionary;
@@ -145,7 +148,10 @@ function sameFlags(was: PdfObject, is: PdfObject): boolean {
   return isInteger(old) && isInteger(now) && (old & ~flagsOfSigned) === (now & ~flagsOfSigned) && (old & now) === old;
 }
 
-/** Allows appearances that were written again under their numbers. What they lead to is not allowed by that. */
+/**
+ * Allows appearances that were written again under their numbers. What they lead to is not allowed
+ * by that.
+ */
 export function claimAppearance(comparison: Comparison, object: PdfObject, at: Place, depth: number): void {
   const { is, place } = comparison.enter(null, object, at);
   // A dictionary that did not change could be reached as another thing.

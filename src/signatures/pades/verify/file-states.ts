@@ -18,8 +18,8 @@ export interface FileStates {
 }
 
 /**
- * How an object changed: it is there instead of none (or instead of one of another generation), it is
- * no longer there, or it has another content.
+ * How an object changed: it is there instead of none (or instead of one of another generation), it
+ * is no longer there, or it has another content.
  */
 export type ObjectChange =
   | { readonly kind: 'NEW'; readonly after: PdfObject }
@@ -52,7 +52,8 @@ export function statesSince(source: ByteSource, after: PdfFile, stop: number, pa
   const later = after.crossReference.sections.slice(0, at);
   if (later.some(({ offset }) => offset + after.base < stop))
     throw new SignatureBroken('is followed by a revision whose cross-reference is in the part that it covers');
-  // For some readers, an object is free if the table of such a revision says so, whatever its stream says.
+  // For some readers, an object is free if the table of such a revision says so, whatever its
+  // stream says.
   if (later.some(({ hidden }) => hidden.length > 0))
     throw new SignatureBroken('is followed by a hybrid revision, which readers read in different ways');
   if (later.length === 0 && !isSpace(after, stop)) throw new SignatureBroken('is followed by bytes that belong to no revision');
@@ -86,10 +87,10 @@ function sameEntry(one: CrossReferenceEntry, other: CrossReferenceEntry, stop: n
 }
 
 /**
- * Returns the objects that changed, by their numbers. Those that were written again as they were are
- * not among them.
+ * Returns the objects that changed, by their numbers. Those that were written again as they were
+ * are not among them.
  * @throws {SignatureBroken} for one that cannot be read, before or now, and for a changed object
- * stream, since it would change the objects in it
+ *   stream, since it would change the objects in it
  */
 export function changedObjects({ before, after, renamed }: FileStates): ReadonlyMap<number, ObjectChange> {
   const changes = new Map<number, ObjectChange>();
@@ -108,7 +109,10 @@ export function changedObjects({ before, after, renamed }: FileStates): Readonly
   return changes;
 }
 
-/** Readers look for another end of a stream that does not end where its length says, and show what they find. */
+/**
+ * Readers look for another end of a stream that does not end where its length says, and show what
+ * they find.
+ */
 function checkEnd(file: PdfFile, { encoded }: PdfStream): void {
   if (encoded instanceof Uint8Array) return;
   const { reference } = encoded;
@@ -122,7 +126,10 @@ function generationOf(file: PdfFile, number: number): number | undefined {
   return entry.kind === 'FREE' ? undefined : entry.kind === 'FILE' ? entry.generation : 0;
 }
 
-/** Other readers may read what this one does not: a dictionary that has a key twice, a stream in another syntax. */
+/**
+ * Other readers may read what this one does not: a dictionary that has a key twice, a stream in
+ * another syntax.
+ */
 function readable(file: PdfFile, reference: PdfReference): PdfObject {
   try {
     return file.object(reference);

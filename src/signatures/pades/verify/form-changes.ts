@@ -11,7 +11,10 @@ import { quotedName } from './signatures-of.ts';
 const signatureFlags = 1 | 2;
 /** Entries that a form may have which is new, beside its fields. */
 const entriesOfNewForm: ReadonlySet<string> = new Set(['DA', 'DR']);
-/** Entries that a new signature field and its widgets may have (12.5.2, 12.5.6.19, 12.7.4 and 12.7.5.5): none that acts. */
+/**
+ * Entries that a new signature field and its widgets may have (12.5.2, 12.5.6.19, 12.7.4 and
+ * 12.7.5.5): none that acts.
+ */
 const entriesOfNewField: ReadonlySet<string> = new Set([
   ...['Type', 'Subtype', 'Rect', 'Contents', 'P', 'NM', 'M', 'F', 'AP', 'AS', 'Border', 'C', 'StructParent', 'H', 'MK', 'BS', 'CA', 'Lang'],
   ...['FT', 'Parent', 'Kids', 'T', 'TU', 'TM', 'Ff', 'V', 'DA', 'Q', 'Lock', 'SV'],

@@ -8,9 +8,9 @@ const headMaxBytes = 256;
 
 /**
  * Checks that each beginning of an object behind an offset is that of one which the cross-reference
- * names there or behind it. Readers that miss an object of the file search all of it for objects, in
- * streams, too, and take the last one of each number, whatever the cross-reference says (incremental
- * saving attack, Mladenov et al. 2019).
+ * names there or behind it. Readers that miss an object of the file search all of it for objects,
+ * in streams, too, and take the last one of each number, whatever the cross-reference says
+ * (incremental saving attack, Mladenov et al. 2019).
  * @throws {SignatureBroken}
  */
 export function checkObjectHeaders(file: PdfFile, start: number): void {

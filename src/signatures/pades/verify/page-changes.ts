@@ -6,16 +6,24 @@ import { claimAppearance } from './field-changes.ts';
 import { elementsOf } from './form-changes.ts';
 import { below, changedKeys } from './same-objects.ts';
 
-/** Entries of a page that a new widget changes. The order of tabs is set where the file is tagged. */
+/**
+ * Entries of a page that a new widget changes. The order of tabs is set where the file is tagged.
+ */
 const pageEntries: ReadonlySet<string> = new Set(['Annots', 'Tabs']);
 
-/** Annotations with which a reader comments on a document (ISO 32000-2, 12.5.6, table 171), without those that act. */
+/**
+ * Annotations with which a reader comments on a document (ISO 32000-2, 12.5.6, table 171), without
+ * those that act.
+ */
 const comments: ReadonlySet<string> = new Set([
   ...['Text', 'FreeText', 'Line', 'Square', 'Circle', 'Polygon', 'PolyLine', 'Highlight', 'Underline', 'Squiggly'],
   ...['StrikeOut', 'Caret', 'Stamp', 'Ink', 'Popup', 'FileAttachment'],
 ]);
 
-/** Entries of comments that may change. None of them means anything in another object, Contents excepted. */
+/**
+ * Entries of comments that may change. None of them means anything in another object, Contents
+ * excepted.
+ */
 const commentEntries: ReadonlySet<string> = new Set([
   ...['Contents', 'Rect', 'C', 'AP', 'AS', 'M', 'NM', 'T', 'Popup', 'CA', 'RC', 'CreationDate', 'IRT', 'Subj', 'RT', 'IT', 'QuadPoints'],
   ...['Vertices', 'InkList', 'L', 'LE', 'IC', 'BS', 'BE', 'DA', 'DS', 'Q', 'CL', 'RD', 'Border', 'F', 'State', 'StateModel', 'Open'],
@@ -49,7 +57,10 @@ const pageDepthMax = 100;
 /** Kids of nodes of page trees, so that many pages of one node take no longer than few. */
 const numbersOfKids = new WeakMap<PdfArray, ReadonlySet<number>>();
 
-/** Checks whether an object is a page: its parent has it among its kids, up to the root of the page tree. */
+/**
+ * Checks whether an object is a page: its parent has it among its kids, up to the root of the page
+ * tree.
+ */
 function isPage(file: PdfFile, number: number, page: PdfDictionary): boolean {
   // Some producers leave the parent out.
   if (!page.has('Parent')) return Array.from(pages(file)).some(({ reference }) => reference.number === number);
@@ -75,7 +86,10 @@ function numbersIn(kids: PdfArray): ReadonlySet<number> {
   return numbers;
 }
 
-/** Compares the annotations of a page: widgets of new signatures may be added, and comments on level 3. */
+/**
+ * Compares the annotations of a page: widgets of new signatures may be added, and comments on level
+ * 3.
+ */
 export function checkAnnotations(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
   const entered = comparison.enter(was, is, at);
   if ([entered.was, entered.is].some((one) => one !== null && !isArray(one))) throw notAllowed('annotations of a page that are no array');

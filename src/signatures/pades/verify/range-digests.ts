@@ -10,9 +10,9 @@ export interface WantedDigest {
 }
 
 /**
- * Digests of what signatures cover. All that are announced are made in one pass for each hash: ranges
- * begin at the first byte, so that each goes on from a copy of what the file has before its hole. The
- * file is read in windows.
+ * Digests of what signatures cover. All that are announced are made in one pass for each hash:
+ * ranges begin at the first byte, so that each goes on from a copy of what the file has before its
+ * hole. The file is read in windows.
  */
 export class RangeDigests {
   readonly #source: ByteSource;

@@ -23,16 +23,20 @@ type LaterChanges = Pick<FileStates, 'stop' | 'renamed'>;
 const edgesMax = 2_000_000;
 
 /**
- * What a file as it is now has of references to the objects that some later revision renamed, and to
- * the catalog, from one pass over all its objects. A change can become visible through objects that did not change:
- * by a reference to an object that did not exist yet, as shadow attacks prepare it (Mladenov et al.
- * 2021), and by an object of which the end, or all, was behind the end of its revision.
+ * What a file as it is now has of references to the objects that some later revision renamed, and
+ * to the catalog, from one pass over all its objects. A change can become visible through objects
+ * that did not change: by a reference to an object that did not exist yet, as shadow attacks
+ * prepare it (Mladenov et al. 2021), and by an object of which the end, or all, was behind the end
+ * of its revision.
  */
 export class ReferenceScan {
   readonly edges: readonly Edge[];
   /** Dictionaries in which contents find something by names. */
   readonly naming: ReadonlySet<number>;
-  /** Objects that do not end in the revision in which they begin: offset of the beginning, and of the end. */
+  /**
+   * Objects that do not end in the revision in which they begin: offset of the beginning, and of
+   * the end.
+   */
   readonly #torn: readonly { readonly number: number; readonly start: number; readonly end: number }[];
   /** Offsets of objects that begin behind the end of the first state. */
   readonly #later: ReadonlyMap<number, number>;

@@ -5,7 +5,10 @@ import type { PdfFile } from '../../../pdf/pdf-file.ts';
 /** Size of a stream that was written again, without its filters. */
 const streamMaxBytes = 64 * 1024 * 1024;
 
-/** Compares two values as they stand; references are the same if they name the same object. Streams never are. */
+/**
+ * Compares two values as they stand; references are the same if they name the same object. Streams
+ * never are.
+ */
 export function sameObjects(one: PdfObject, other: PdfObject): boolean {
   if (one === other) return true;
   if (one instanceof PdfReference) return one.equals(other);
@@ -21,7 +24,10 @@ const numberEntries: ReadonlySet<string> = new Set([
   ...['CapHeight', 'XHeight', 'StemV', 'StemH', 'AvgWidth', 'MaxWidth', 'MissingWidth'],
 ]);
 
-/** Returns the keys of which two dictionaries have different values, or values that readers may take for such. */
+/**
+ * Returns the keys of which two dictionaries have different values, or values that readers may take
+ * for such.
+ */
 export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly string[] {
   const keys = new Set([...one.keys(), ...other.keys()]);
   const isAlike = (key: string): boolean => one.pointed.has(key) === other.pointed.has(key) || numberEntries.has(key);
@@ -30,14 +36,16 @@ export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly 
 
 /** Compares an indirect object in two states of a file, streams with their content. */
 export function sameIndirect(before: PdfFile, one: PdfObject, after: PdfFile, other: PdfObject): boolean {
-  // Of a number by itself, it is not known what it is for, and whether all readers take it for the same.
+  // Of a number by itself, it is not known what it is for, and whether all readers take it for the
+  // same.
   if (typeof one === 'number') return false;
   if (!(one instanceof PdfStream) || !(other instanceof PdfStream)) return sameObjects(one, other);
   const keys = changedKeys(one.dictionary, other.dictionary);
   try {
     if (keys.some((key) => key !== 'Length' && key !== 'Filter' && key !== 'DecodeParms')) return false;
     if (one.dictionary.pointed.has('Length') !== other.dictionary.pointed.has('Length')) return false;
-    // Filters of pictures are not understood. What is encrypted depends on its number and generation.
+    // Filters of pictures are not understood. What is encrypted depends on its number and
+    // generation.
     if (keys.length === 0 && before.security === undefined && after.security === undefined) {
       const [raw, otherRaw] = [before.encodedBytes(one, streamMaxBytes), after.encodedBytes(other, streamMaxBytes)];
       if (Buffer.compare(raw, otherRaw) === 0) return true;
@@ -59,7 +67,10 @@ function isPlain(file: PdfFile, { dictionary }: PdfStream): boolean {
 
 /** A reference that stands in an object. */
 export interface FoundReference {
-  /** Keys of the dictionaries that lead to it, and `*` for the elements of arrays, joined by slashes. */
+  /**
+   * Keys of the dictionaries that lead to it, and `*` for the elements of arrays, joined by
+   * slashes.
+   */
   readonly path: string;
   readonly target: PdfReference;
 }
@@ -72,7 +83,10 @@ export function* referencesIn(object: PdfObject, path = ''): Generator<FoundRefe
   else if (object instanceof PdfStream) yield* referencesIn(object.dictionary, path);
 }
 
-/** Checks whether a reference to one of these objects stands in an object: faster than looking at each of them. */
+/**
+ * Checks whether a reference to one of these objects stands in an object: faster than looking at
+ * each of them.
+ */
 export function refersTo(object: PdfObject, numbers: ReadonlySet<number>): boolean {
   if (object instanceof PdfReference) return numbers.has(object.number);
   if (object instanceof PdfStream) return refersTo(object.dictionary, numbers);

@@ -17,7 +17,10 @@ const leadingKeys: Readonly<Record<SettledKind, readonly string[]>> = {
   ELEMENT: ['*', 'P', 'K', 'SE'],
 };
 
-/** Keys behind which a dictionary is in which contents find something by names that they choose (7.8.3 and 9.6.4). */
+/**
+ * Keys behind which a dictionary is in which contents find something by names that they choose
+ * (7.8.3 and 9.6.4).
+ */
 const namingKeys: ReadonlySet<string> = new Set([
   ...['Resources', 'DR', 'XObject', 'ExtGState', 'Font', 'ColorSpace', 'Pattern', 'Shading', 'Properties', 'CharProcs'],
 ]);

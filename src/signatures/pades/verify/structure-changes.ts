@@ -32,7 +32,10 @@ function checkNextKey({ before, after }: Comparison, was: PdfDictionary, is: Pdf
   if ((old !== null && !isInteger(old)) || !isInteger(now) || now < (old ?? 0)) throw notAllowed('ParentTreeNextKey of the structure');
 }
 
-/** Compares kids: elements may be added. Those that changed themselves may have been given more kids. */
+/**
+ * Compares kids: elements may be added. Those that changed themselves may have been given more
+ * kids.
+ */
 function checkKids(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
   const entered = comparison.enter(was, is, at);
   const old = isArray(entered.was) ? entered.was : was === null ? [] : [was];
