@@ -1,3 +1,5 @@
+import { randomNumbers } from '../support/random-numbers.ts';
+
 /** The factors of a matrix: the options of each, by name. */
 type Factors = Readonly<Record<string, readonly string[]>>;
 /** An option of every factor. */
@@ -207,15 +209,4 @@ function shuffled<T>(list: readonly T[], random: () => number): T[] {
     .map((value) => ({ value, rank: random() }))
     .toSorted((one, other) => one.rank - other.rank)
     .map(({ value }) => value);
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

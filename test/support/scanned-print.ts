@@ -1,4 +1,5 @@
 import { PNG } from 'pngjs';
+import { randomNumbers } from './random-numbers.ts';
 
 export interface Scan {
   /** Of the scanner; the picture is printed at the resolution that it states. */
@@ -46,15 +47,4 @@ export function scannedPrint(picture: Uint8Array, printedDpi: number, { dpi, deg
     scan.data[4 * pixel + 3] = 255;
   }
   return PNG.sync.write(scan, { colorType: 0 });
-}
-
-/** Numbers from 0 to 1 that are the same for each seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -7,6 +7,7 @@ import { readHeader, readZone } from '../../src/twoddoc/zone/read-zone.ts';
 import { fieldsInWords, headerInWords } from '../../src/twoddoc/zone/words.ts';
 import { annexOf, zoneOf } from '../../src/twoddoc/zone/zone-of.ts';
 import { repetitions } from '../support/repetitions.ts';
+import { faultOf } from '../support/two-d-doc-faults.ts';
 import { madeFields, madeSourceOf, madeSources, madeZone, validSourceOf, xmlOf } from '../support/two-d-doc-sources.ts';
 
 const fill = { ca: 'FR00', certificate: '0001', today: new Date('2026-01-02') };
@@ -21,15 +22,7 @@ function outcomeOf<T>(work: () => T): T | undefined {
   }
 }
 
-const faultOf = (xml: string | Uint8Array): string => {
-  try {
-    readSource(Buffer.from(xml));
-    return 'no fault';
-  } catch (error) {
-    if (error instanceof TwoDDocFault) return error.message;
-    throw error;
-  }
-};
+const faultOfXml = (xml: string | Uint8Array): string => faultOf(() => readSource(Buffer.from(xml)));
 
 const snippets = [
   ...[
@@ -178,7 +171,7 @@ describe('attacks', () => {
     ],
     ['a name of 60,000 characters', rest.replaceAll('D10', 'A'.repeat(30_000)), /^"A{60}…" \(line \d+\): not a field/],
   ])('%s', (_, source, message) => {
-    const fault = faultOf(source);
+    const fault = faultOfXml(source);
     if (typeof message === 'string') expect(fault).toBe(message);
     else expect(fault).toMatch(message);
   });

@@ -3,6 +3,7 @@ import type { Schema } from '../schema.ts';
 import type { IdentityTokenRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 import type { CountedKey, LockRule } from './attempts.ts';
+import { endIdentityKey } from './identity-keys.ts';
 import { noteDestruction } from './key-journal.ts';
 import { holdReason } from '../tables/revocation.ts';
 import { noteRevision, releaseKey, revokeKey } from './revocations.ts';
@@ -103,14 +104,8 @@ export async function lockForOperator(
 
 /** Removes the key of a digital identity: the next start destroys its private key, if it exists. */
 export async function removeIdentityAgain(db: Transaction<Schema>, { reference, now }: { reference: string; now: number }): Promise<void> {
-  const row = await db
-    .updateTable('identity_keys')
-    .set({ state: 'REMOVED' })
-    .where('reference', '=', reference)
-    .where('state', '=', 'ACTIVE')
-    .returning('key_id')
-    .executeTakeFirst();
-  if (row !== undefined) await noteDestruction(db, row.key_id, now);
+  const keyId = await endIdentityKey(db, reference);
+  if (keyId !== undefined) await noteDestruction(db, keyId, now);
 }
 
 /**

@@ -54,6 +54,14 @@ export async function removeIdentityKey(
   db: Transaction<Schema>,
   { reference, now }: { readonly reference: string; readonly now: number },
 ): Promise<boolean> {
+  const keyId = await endIdentityKey(db, reference);
+  if (keyId === undefined) return false;
+  await announce(db, { key_id: keyId, intent: 'DESTROY', created_at: now });
+  return true;
+}
+
+/** Puts a key out of use. Returns its identifier on the token; undefined if it was not in use. */
+export async function endIdentityKey(db: Transaction<Schema>, reference: string): Promise<string | undefined> {
   const row = await db
     .updateTable('identity_keys')
     .set({ state: 'REMOVED' })
@@ -61,7 +69,5 @@ export async function removeIdentityKey(
     .where('state', '=', 'ACTIVE')
     .returning('key_id')
     .executeTakeFirst();
-  if (row === undefined) return false;
-  await announce(db, { key_id: row.key_id, intent: 'DESTROY', created_at: now });
-  return true;
+  return row?.key_id;
 }

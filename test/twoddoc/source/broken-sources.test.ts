@@ -1,22 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { readSource } from '../../../src/twoddoc/source/read-source.ts';
-import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
 import { readZone } from '../../../src/twoddoc/zone/read-zone.ts';
+import { faultOf } from '../../support/two-d-doc-faults.ts';
 import { madeSourceOf, madeZone, xmlOf, type MadeField, type MadeSource } from '../../support/two-d-doc-sources.ts';
 import { allowedIn, publishedIdentifier, publishedIdentifiers, publishedType, typesWithSchema } from '../../support/two-d-doc-tables.ts';
 import { exampleOf } from '../../support/two-d-doc-values.ts';
 import { judgedByXmllint } from '../../support/xmllint.ts';
-
-/** The message of the fault; 'no fault' if there is none. */
-function faultOf(work: () => unknown): string {
-  try {
-    work();
-    return 'no fault';
-  } catch (error) {
-    if (!(error instanceof TwoDDocFault)) throw error;
-    return error.message;
-  }
-}
 
 const faultOfXml = (xml: string): string => faultOf(() => readSource(Buffer.from(xml)));
 const faultOfZone = (zone: string): string => faultOf(() => readZone(Buffer.from(zone, 'latin1')));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readSource } from '../../../src/twoddoc/source/read-source.ts';
-import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
 import { readZone } from '../../../src/twoddoc/zone/read-zone.ts';
+import { faultOf } from '../../support/two-d-doc-faults.ts';
 import { elementOf, madeSourceOf, madeZone, xmlOf, type MadeSource } from '../../support/two-d-doc-sources.ts';
 import {
   allowedIn,
@@ -260,16 +260,6 @@ function brokenValues(row: PublishedIdentifier): BrokenValue[] {
       ];
     default:
       throw new Error(`no values of the format ${row.format}`);
-  }
-}
-
-function faultOf(work: () => unknown): string {
-  try {
-    work();
-    return 'no fault';
-  } catch (error) {
-    if (!(error instanceof TwoDDocFault)) throw error;
-    return error.message;
   }
 }
 
