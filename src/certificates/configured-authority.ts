@@ -1,6 +1,6 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import * as der from '../asn1/der.ts';
+import { ecdsaValueToDer } from '../asn1/ecdsa-value.ts';
 import type { Token } from '../token/token.ts';
 import { keyTrial, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
@@ -92,9 +92,7 @@ export function tokenSigner(
     signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
     async sign(tbs) {
       const value = await token.signAsService(keyId, algorithm, tbs);
-      if (isRsa) return value;
-      const half = value.length / 2;
-      return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
+      return isRsa ? value : ecdsaValueToDer(value);
     },
   };
 }

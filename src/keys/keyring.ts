@@ -128,8 +128,10 @@ export class Keyring {
 
   /**
    * Verifies the password of a digital identity's key and signs data zones with it, then has
-   * `complete` make the result from the signature values: r‖s, at the width of the curve.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   * `complete` verify the signature values and make the result from them: r‖s, at the width of the
+   * curve. Whether the identity may sign these headers is for the caller to decide (`headerFault`).
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; UNSUPPORTED for more than 900 KiB
+   * @throws {Error} if the token host sees no zone of version 02, 03 or 04 in one of them
    */
   async signZones<T extends object>(key: IdentityKey, given: GivenSecret, what: ZonesToBeSigned, complete: Complete<T>): Promise<T> {
     return this.#zoneSigning.sign(key, given, what, complete);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import * as der from '../asn1/der.ts';
+import { ecdsaValueToDer } from '../asn1/ecdsa-value.ts';
 import { splitCode } from '../twoddoc/code/code.ts';
 import { readSymbol } from '../twoddoc/picture/read-symbol.ts';
 import { command } from './command.ts';
@@ -78,9 +78,8 @@ async function readPicture(picture: string): Promise<{ readonly code: Uint8Array
 /** Leaves the files that OpenSSL verifies beside the picture. */
 async function verdictOf(code: Uint8Array, certificate: string): Promise<string> {
   const { zone, signature, curve } = splitCode(code);
-  const half = signature.length / 2;
   writeFileSync(file('bill.zone'), zone);
-  writeFileSync(file('bill.sig'), der.sequence(der.integer(signature.subarray(0, half)), der.integer(signature.subarray(half))));
+  writeFileSync(file('bill.sig'), ecdsaValueToDer(signature));
   await command('openssl', ['x509', '-in', certificate, '-pubkey', '-noout', '-out', file('bill.pub')]);
   const verify = ['dgst', `-${curve.algorithm.hash}`, '-verify', file('bill.pub'), '-signature', file('bill.sig'), file('bill.zone')];
   return (await command('openssl', verify)).trim();

@@ -1,13 +1,6 @@
-import * as der from '../asn1/der.ts';
+import { ecdsaValueToDer } from '../asn1/ecdsa-value.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-
-/** Returns ECDSA-Sig-Value (RFC 3279 §2.2.3) for r‖s of fixed width. */
-export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
-  if (value.length === 0 || value.length % 2 !== 0) throw new RangeError('r‖s has an even length');
-  const half = value.length / 2;
-  return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
-}
 
 /**
  * Returns the value as CMS, PKCS #7 and raw signatures contain it (ECDSA: DER). `value`: as tokens

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { checkIds, valueMapping } from '../../src/operations/remote-sign/signature-values.ts';
 import type { Refusal } from '../../src/result-codes.ts';
 import { verifyValues } from '../../src/signatures/sessions/verify-values.ts';
-import { ecdsaValueToDer, possibleEcdsaValues } from '../../src/signatures/signature-value.ts';
+import { ecdsaValueToDer } from '../../src/asn1/ecdsa-value.ts';
+import { possibleEcdsaValues } from '../../src/signatures/signature-value.ts';
 
 const inconsistent = expect.objectContaining({ code: 'FIELDS_INCONSISTENT' }) as Refusal;
 const refusalOf = (work: () => unknown): unknown => {

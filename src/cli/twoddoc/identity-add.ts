@@ -8,6 +8,7 @@ import { areTestIdentifiers } from '../../config/two-d-doc-config.ts';
 import { establishMacKey } from '../../keys/mac-key.ts';
 import { newIdentitySecret } from '../../keys/new-identity.ts';
 import { step } from '../../state/step.ts';
+import { zoneCurve } from '../../twoddoc/code/curves.ts';
 import { identityRequest, identitySubject } from '../../twoddoc/identities/certificate-request.ts';
 import { writeNew } from '../ca/authority-files.ts';
 import { withNewKeys } from '../ca/token-work.ts';
@@ -29,8 +30,6 @@ export const AddOptions = z.object({
   directory: z.string(),
 });
 type AddOptions = z.output<typeof AddOptions>;
-
-const hashes = { 'P-256': 'sha256', 'P-384': 'sha384', 'P-521': 'sha512' } as const;
 
 /** The key of a new identity, and the request for its certificate. */
 export interface AddedIdentity {
@@ -71,6 +70,8 @@ export async function identityAdd(configPath: string, options: AddOptions): Prom
 export async function addIdentity(configPath: string, options: Omit<AddOptions, 'types'>): Promise<AddedIdentity> {
   const { tenant, ca, certificateId, curve, directory } = options;
   checkIdentity(options);
+  const algorithm = zoneCurve(curve)?.algorithm;
+  if (algorithm === undefined) throw new RangeError(`no curve ${curve}`);
   const subject = subjectOf(options);
   const config = loadConfig(configPath);
   const settings = config.tenants[tenant]?.twoDDoc;
@@ -97,7 +98,7 @@ export async function addIdentity(configPath: string, options: Omit<AddOptions, 
     const publicKeyInfo = await token.createKey(id, curve);
     const secret = await newIdentitySecret(token, { ...name, id, type: curve, publicKeyInfo, createdAt: store.now() });
     const request = await identityRequest({ subject, subjectPublicKeyInfo: publicKeyInfo, curve }, async (info) => {
-      const outcome = await token.signAsIdentity(id, { scheme: 'ECDSA', hash: hashes[curve] }, [info], { anyOf: [secret.proof] });
+      const outcome = await token.signAsIdentity(id, algorithm, [info], { anyOf: [secret.proof] });
       const [value] = outcome.verified ? outcome.values : [];
       if (value === undefined) throw new Error('the token does not accept the password that was just made');
       return value;

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { requiredSecret } from '../../keys/credentials.ts';
 import { Refusal } from '../../result-codes.ts';
 import { checkRoom } from '../../twoddoc/code-picture.ts';
-import { codeVerifies, joinCode, splitCode } from '../../twoddoc/code/code.ts';
+import { codeVerifies, joinCode, splitCode, zoneVerifies } from '../../twoddoc/code/code.ts';
 import { zoneCurve } from '../../twoddoc/code/curves.ts';
 import { headerFault, type DigitalIdentity } from '../../twoddoc/identities/digital-identity.ts';
 import { refusing } from '../../twoddoc/refusing.ts';
@@ -60,14 +61,17 @@ export function zoneToSign(
 export async function signedZone<T extends object>(
   { zone, annex, identity }: ZoneToSign,
   password: string,
-  { identities, audit }: Pick<Context, 'identities' | 'audit'>,
+  { identities, keys, audit }: Pick<Context, 'identities' | 'keys' | 'audit'>,
   answer: (code: Uint8Array) => Promise<T>,
 ): Promise<T> {
   audit.key = identity.reference;
-  const { hash } = identity.algorithm;
-  audit.digests.push(`${hash}:${createHash(hash).update(zone).digest('hex')}`);
-  return identities.sign(identity, { password }, [zone], async ([value]) => {
-    if (value === undefined) throw new Error('each zone has its signature');
+  const { algorithm, publicKey } = identity;
+  audit.digests.push(`${algorithm.hash}:${hash(algorithm.hash, zone)}`);
+  const key = await identities.keyOf(identity);
+  const given = requiredSecret(key, 'SIGN', { password }, sourceAt);
+  return keys.signZones(key, given, { algorithm, zones: [zone] }, async ([value]) => {
+    if (value === undefined || !zoneVerifies(zone, value, algorithm, publicKey))
+      throw new Error(`the signature of the identity ${identity.ca} ${identity.certificateId} does not verify`);
     return answer(joinCode(zone, value, annex));
   });
 }

@@ -48,24 +48,20 @@ export async function signingKey(keyReference: KeyReference, asked: AskedFormat,
 
 async function identityKey(
   identity: DigitalIdentity,
-  { password, transactionId }: KeyReference,
+  keyReference: KeyReference,
   { format }: AskedFormat,
   { keys, identities }: Context,
 ): Promise<SigningKey> {
-  keys.checkUsable(await identities.keyOf(identity), 'sign');
+  const key = await identities.keyOf(identity);
+  keys.checkUsable(key, 'sign');
   if (format !== 'code2DDoc') {
     throw new Refusal('UNSUPPORTED', {
       at: '/keyReference/reference',
       message: 'the key of a digital identity signs only data zones of 2D-Doc, with code2DDocSignature',
     });
   }
-  if (password === undefined) {
-    throw new Refusal('FIELD_MISSING', {
-      at: '/keyReference/password',
-      message: 'the key of a digital identity is activated by its password, which is required',
-    });
-  }
-  const { certificate, publicKey } = identity;
+  const given = requiredSecret(key, 'SIGN', keyReference);
+  const { algorithm, certificate, publicKey } = identity;
   return {
     signer: { key: { type: identity.curve }, chain: { certificate, publicKey, issuers: [] } },
     identity,
@@ -74,7 +70,7 @@ async function identityKey(
         if (dataToSign === undefined) throw new Error('a data zone is kept in memory');
         return dataToSign;
       });
-      return identities.sign(identity, { password, transactionId }, zones, complete);
+      return keys.signZones(key, given, { algorithm, zones }, complete);
     },
   };
 }

@@ -1,10 +1,11 @@
+import { ecdsaValueToDer } from '../../asn1/ecdsa-value.ts';
 import type { KeyObject } from 'node:crypto';
 import { moduleFile } from '../../config/module-file.ts';
 import type { ThreadFunction, WorkThreads } from '../../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { takesLong } from '../../verification/effort.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
-import { ecdsaValueToDer, possibleEcdsaValues } from '../signature-value.ts';
+import { possibleEcdsaValues } from '../signature-value.ts';
 
 /** A signature value made elsewhere, and the digest that it should sign. */
 export interface OutsideValue {

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import * as der from '../../asn1/der.ts';
+import { ecdsaValueToDer } from '../../asn1/ecdsa-value.ts';
 import { dataVerifies, type DataAlgorithm } from '../../verification/verify-value.ts';
 import { decodeBase32, encodeBase32 } from '../base32.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
@@ -82,7 +82,5 @@ export function codeVerifies({ zone, signature, curve }: Code, publicKey: KeyObj
 
 /** Whether r‖s is the key's signature over the exact bytes of a zone. Another length is false. */
 export function zoneVerifies(zone: Uint8Array, signature: Uint8Array, algorithm: DataAlgorithm, publicKey: KeyObject): boolean {
-  const half = signature.length / 2;
-  const value = der.sequence(der.integer(signature.subarray(0, half)), der.integer(signature.subarray(half)));
-  return dataVerifies(publicKey, algorithm, zone, value);
+  return dataVerifies(publicKey, algorithm, zone, ecdsaValueToDer(signature));
 }

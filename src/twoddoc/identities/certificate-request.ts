@@ -1,4 +1,5 @@
 import * as der from '../../asn1/der.ts';
+import { ecdsaValueToDer } from '../../asn1/ecdsa-value.ts';
 import { signedStructure } from '../../certificates/signed-certificate.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { SubjectFields } from '../../certificates/subject-fields.ts';
@@ -49,11 +50,7 @@ export async function identityRequest(
   const signer = {
     subjectPublicKeyInfo,
     signatureAlgorithm: signatureAlgorithms[curve],
-    sign: async (info: Uint8Array) => {
-      const value = await sign(info);
-      const half = value.length / 2;
-      return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
-    },
+    sign: async (info: Uint8Array) => ecdsaValueToDer(await sign(info)),
   };
   return signedStructure(signer, der.sequence(der.integer(0), subject, subjectPublicKeyInfo, der.implicitConstructed(0, new Uint8Array())));
 }

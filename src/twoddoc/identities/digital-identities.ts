@@ -1,24 +1,14 @@
 import { tenantId, type TenantId } from '../../clients/caller.ts';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { passwordBytes, type Credentials } from '../../keys/credentials.ts';
 import type { IdentityKey } from '../../keys/identity-keys.ts';
 import type { KeyReferenceId } from '../../keys/key-record.ts';
 import type { Keyring } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
-import { maxZoneBytes } from '../../token/wire/sign-message.ts';
-import { zoneVerifies } from '../code/code.ts';
-import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { maySignType, readDigitalIdentity, type DigitalIdentity } from './digital-identity.ts';
 
-/** Leaves room for lengths and proofs in a message to the token host. */
-const zonesMaxBytes = 900 * 1024;
-
-type Keys = Pick<Keyring, 'findIdentity' | 'signZones'>;
-
-/** Makes the caller's answer from the signature values: r‖s, at the width of the curve. */
-type Complete<T extends object> = (values: readonly Uint8Array[]) => Promise<T>;
+type Keys = Pick<Keyring, 'findIdentity'>;
 
 /** The digital identities of one configuration. */
 export class DigitalIdentities {
@@ -80,36 +70,6 @@ export class DigitalIdentities {
   }
 
   /**
-   * Signs data zones with an identity after its password is verified, and has `complete` make the
-   * result from the values. Attempts are counted as those on callers' keys. Whether the identity
-   * may sign these headers is for the caller to decide (`headerFault`).
-   * @param zones the exact bytes of each: header and message (ANTS, 2D-Doc v3.2.6, §3.5)
-   * @throws {Refusal} as `keyOf`; KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELD_MISSING without a
-   *   password
-   * @throws {TwoDDocFault} if a zone is longer than any symbol could hold
-   * @throws {Error} if the token host sees no zone of version 02, 03 or 04 in one of them, or a
-   *   value does not verify
-   */
-  async sign<T extends object>(
-    identity: DigitalIdentity,
-    { password, transactionId }: Pick<Credentials, 'password' | 'transactionId'>,
-    zones: readonly Uint8Array[],
-    complete: Complete<T>,
-  ): Promise<T> {
-    const key = await this.keyOf(identity);
-    if (password === undefined)
-      throw new Refusal('FIELD_MISSING', { message: 'the key of a digital identity is activated by its password, which is required' });
-    checkLengths(zones);
-    const given = { member: 'password', bytes: passwordBytes(password), transactionId } as const;
-    const { algorithm, publicKey } = identity;
-    return this.#keys.signZones(key, given, { algorithm, zones }, async (values) => {
-      const areRight = zones.every((zone, index) => zoneVerifies(zone, values[index] ?? new Uint8Array(), algorithm, publicKey));
-      if (!areRight) throw new Error(`a signature of the identity ${identity.ca} ${identity.certificateId} does not verify`);
-      return complete(values);
-    });
-  }
-
-  /**
    * Returns why identities have no usable key, one line each: for an operator, before the
    * configuration comes into force.
    */
@@ -131,17 +91,4 @@ export class DigitalIdentities {
   #of(tenant: TenantId): readonly DigitalIdentity[] {
     return this.#byTenant.get(tenant) ?? [];
   }
-}
-
-/**
- * Checks that the zones fit into one message to the token host.
- * @throws {TwoDDocFault}
- * @throws {Refusal} UNSUPPORTED
- */
-function checkLengths(zones: readonly Uint8Array[]): void {
-  if (zones.some(({ length }) => length > maxZoneBytes))
-    throw new TwoDDocFault(`a zone has more than ${maxZoneBytes} characters, several times what the largest symbol holds`);
-  const bytes = zones.reduce((sum, { length }) => sum + length, 0);
-  if (bytes > zonesMaxBytes)
-    throw new Refusal('UNSUPPORTED', { message: `the zones of a request have at most ${zonesMaxBytes} characters together` });
 }

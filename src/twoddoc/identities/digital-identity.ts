@@ -11,6 +11,7 @@ import { readCertificateText, type Certificate } from '../../x509/certificate.ts
 import { commonNameOf } from '../../x509/distinguished-name.ts';
 import { zoneCurves, type ZoneCurve } from '../code/curves.ts';
 import { documentType } from '../tables/document-types.ts';
+import { isoOfDay } from '../zone/days.ts';
 import { typesNamedBy } from './certificate-types.ts';
 
 export type Curve = ZoneCurve['name'];
@@ -122,9 +123,9 @@ export function headerFaults(
 function periodFault({ notBefore, notAfter }: Certificate, at: Date): string | undefined {
   const day = Math.floor(at.getTime() / dayMs) * dayMs;
   if (notBefore.getTime() >= day + dayMs)
-    return `the zone's date of the signature is ${dayOf(at)}, but the certificate of the identity is valid only from ${dayOf(notBefore)}`;
+    return `the zone's date of the signature is ${isoOfDay(at)}, but the certificate of the identity is valid only from ${isoOfDay(notBefore)}`;
   if (notAfter.getTime() < day)
-    return `the zone's date of the signature is ${dayOf(at)}, but the certificate of the identity was valid only until ${dayOf(notAfter)}`;
+    return `the zone's date of the signature is ${isoOfDay(at)}, but the certificate of the identity was valid only until ${isoOfDay(notAfter)}`;
   return undefined;
 }
 
@@ -149,8 +150,4 @@ function certificateIn(file: string): Certificate {
 
 function shown(name: string | undefined): string {
   return name === undefined ? 'without a common name' : `"${name}"`;
-}
-
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
 }
