@@ -42,7 +42,7 @@ import { serviceHealth } from './readiness.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { standByWhileOlder } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
-import { warmUp } from '../twoddoc/picture/picture.ts';
+import { warmUp } from '../twoddoc/code-picture.ts';
 
 interface Start {
   readonly config: Config;

@@ -7,7 +7,7 @@ export class ImageFault extends Error {
 }
 
 /** Enough for a page at 600 dpi. */
-const pixelsMax = 40_000_000;
+export const pixelsMax = 40_000_000;
 /** Pixels that are decoded take some bytes each. */
 const decodedPixelsMax = 9_000_000;
 

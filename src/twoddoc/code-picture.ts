@@ -5,8 +5,8 @@ import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import { joinCode } from './code/code.ts';
 import type { ZoneCurve } from './code/curves.ts';
 import { pictureOf, type PictureFile, type PictureOptions } from './picture/picture.ts';
-import { refusing } from './refusing.ts';
-import { symbolOf } from './symbol/symbol.ts';
+import { refusing } from './two-d-doc-fault.ts';
+import { checkFits, symbolOf, type Encodation } from './symbol/symbol.ts';
 
 /** What the configuration says of the pictures of a tenant. */
 export type PictureSettings = Pick<TwoDDocConfig, 'modulePixels' | 'dpi' | 'quietZoneModules' | 'encodation'>;
@@ -28,6 +28,15 @@ export function pictureSettings({ tenants }: Pick<Config, 'tenants'>, tenant: st
  */
 export function codePicture(code: Uint8Array, wish: PictureWish, { encodation, ...settings }: PictureSettings): PictureFile {
   return pictureOf(symbolOf(code, encodation), { ...wish, ...settings });
+}
+
+/**
+ * Draws a code and forgets it, so that no request waits for the font, and for bwip-js if
+ * `encodation` needs it: about 0.1 s.
+ */
+export function warmUp(encodation: Encodation = 'C40'): void {
+  for (const format of ['PNG', 'TIFF'] as const)
+    codePicture(Buffer.from('DC04'), { format, text: '2D-DOC', position: 'BOTTOM' }, { ...usualSettings, encodation });
 }
 
 /** Pictures with modules of more pixels take up to 0.2 s, others some milliseconds. */
@@ -68,5 +77,5 @@ export function pictureTask({ code, wish, settings, at }: PictureTask): PictureF
  * @throws {TwoDDocFault}
  */
 export function checkRoom(zone: Uint8Array, curve: ZoneCurve, annex?: Uint8Array): void {
-  symbolOf(joinCode(zone, new Uint8Array(curve.signatureBytes), annex));
+  checkFits(joinCode(zone, new Uint8Array(curve.signatureBytes), annex));
 }

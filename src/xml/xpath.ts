@@ -82,8 +82,7 @@ export function filterNodes({ expression, namespaces }: XPath, document: XmlDocu
   const some = new Map<Pointer, ReadonlySet<string>>();
   let selected = 0;
   // The inner step makes the context of the expression a set of one node. The sets are not united
-  // in
-  // XPath, which takes libxml2 a time that grows with their product.
+  // in XPath, which takes libxml2 a time that grows with their product.
   const filter = `[self::node()[boolean(${expression})]]`;
   evaluating(document, namespaces, stepsMax, (evaluation) => {
     for (const path of [`/descendant-or-self::node()${filter}`, `/descendant::*/@*${filter}`]) {

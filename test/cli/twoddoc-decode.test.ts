@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinCode, splitCode } from '../../src/twoddoc/code/code.ts';
 import { signedDocument } from '../../src/twoddoc/code/signed-document.ts';
-import { pictureOf, usualPicture } from '../../src/twoddoc/picture/picture.ts';
+import { pictureOf } from '../../src/twoddoc/picture/picture.ts';
 import { symbolOf } from '../../src/twoddoc/symbol/symbol.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, type CommandRun } from '../support/signetctl.ts';
+import { usualPicture } from '../support/usual-picture.ts';
 
 interface Sample {
   readonly id: string;
@@ -292,18 +293,18 @@ describe('a certificate that verifies the signature', () => {
 });
 
 describe('exit code 2 and the reason are given for', () => {
-  const symbol = Buffer.from(pictureOf(symbolOf(proof)).content);
+  const symbol = Buffer.from(pictureOf(symbolOf(proof), usualPicture).content);
 
   it.each([
-    ['no file', () => join(directory, 'nothing.png'), 'there is no such file, and this is no 2D-Doc code'],
+    ['no file', () => join(directory, 'nothing.png'), 'there is no such file, and this is not a 2D-Doc code'],
     ['a directory', () => directory, 'directory'],
-    ['a file that is no code', () => written('notes', 'notes'), 'this is no 2D-Doc code'],
-    ['an empty file', () => written('empty', ''), 'this is no 2D-Doc code'],
+    ['a file that is no code', () => written('notes', 'notes'), 'this is not a 2D-Doc code'],
+    ['an empty file', () => written('empty', ''), 'this is not a 2D-Doc code'],
     ['a picture that is cut off', () => written('cut.png', symbol.subarray(0, 300)), 'the picture cannot be read'],
-    ['other XML', () => written('other.xml', '<signed2DDoc/>'), 'the XML is no signed 2D-Doc document'],
+    ['other XML', () => written('other.xml', '<signed2DDoc/>'), 'the XML is not a signed 2D-Doc document'],
     ['damaged XML', () => written('cut.xml', '<?xml version="1.0"?><signed2DDoc>'), 'the XML: '],
-    ['a long file of lines', () => written('lines', `${'\n'.repeat(2_000_000)}x${'\n'.repeat(2_000_000)}x`), 'this is no 2D-Doc code'],
-    ['a picture of nothing', () => written('not.tiff', 'MM\0*'), 'no PNG, and no TIFF'],
+    ['a long file of lines', () => written('lines', `${'\n'.repeat(2_000_000)}x${'\n'.repeat(2_000_000)}x`), 'this is not a 2D-Doc code'],
+    ['a picture of nothing', () => written('not.tiff', 'MM\0*'), 'neither a PNG nor a TIFF'],
     ['a device without an end', () => '/dev/zero', 'longer than 16777216 bytes'],
     ['a text that is longer than a name of a file', () => 'x'.repeat(9000), 'there is no such file'],
     ['a code without its signature', () => pasted.split('\u001f')[0] ?? '', 'the code has no signature'],

@@ -11,7 +11,6 @@ import { Keyring } from '../../src/keys/keyring.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { DigitalIdentities } from '../../src/twoddoc/identities/digital-identities.ts';
-import { TwoDDocFault } from '../../src/twoddoc/two-d-doc-fault.ts';
 import { certifyKey } from '../support/identity-certificate.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
@@ -110,27 +109,26 @@ describe('signetctl twoddoc identity', () => {
       const client = new TokenClient(token.config, token.configPath, recordingLog());
       try {
         await client.start();
-        const identities = new DigitalIdentities(loadConfig(configPath).tenants, new Keyring(store, client));
+        const keyring = new Keyring(store, client);
+        const identities = new DigitalIdentities(loadConfig(configPath).tenants, keyring);
         expect(await identities.keyFaults()).toEqual([]);
         const identity = identities.find(demo, 'FR99', certificateId);
         if (identity === undefined) throw new Error('the identity is configured');
         const complete = async (values: readonly Uint8Array[]): Promise<readonly Uint8Array[]> => Promise.resolve(values);
-        const [value = new Uint8Array()] = await identities.sign(identity, { password: added.password }, [zone], complete);
+        const signed = async (password: string, zones: readonly Uint8Array[], transactionId?: string): Promise<readonly Uint8Array[]> => {
+          const given = { member: 'password', bytes: Buffer.from(password), transactionId } as const;
+          return keyring.signZones(await identities.keyOf(identity), given, { algorithm: identity.algorithm, zones }, complete);
+        };
+        const [value = new Uint8Array()] = await signed(added.password, [zone]);
         const key = createPublicKey({ key: Buffer.from(publicKeyInfo), format: 'der', type: 'spki' });
         expect(verify(hash, zone, { key, dsaEncoding: 'ieee-p1363' }, value)).toBe(true);
-        const refusals = [
-          [{ password: 'wrong' }, 'ACTIVATION_FAILED'],
-          [{ password: added.password, transactionId: 'T' }, 'ACTIVATION_FAILED'],
-          [{}, 'FIELD_MISSING'],
-        ] as const;
-        for (const [secret, code] of refusals)
-          await expect(identities.sign(identity, secret, [zone], complete)).rejects.toMatchObject({ code });
+        await expect(signed('wrong', [zone])).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+        await expect(signed(added.password, [zone], 'T')).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
         const long = Buffer.concat([zone, Buffer.alloc(8192, 0x41)]);
-        const secret = { password: added.password };
-        await expect(identities.sign(identity, secret, [zone, long], complete)).rejects.toThrow(TwoDDocFault);
+        await expect(signed(added.password, [zone, long])).rejects.toThrow(RangeError);
         const many = Array.from({ length: 200 }, () => long.subarray(0, 8192));
-        await expect(identities.sign(identity, secret, many, complete)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
-        expect(await identities.sign(identity, secret, many.slice(0, 100), complete)).toHaveLength(100);
+        await expect(signed(added.password, many)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+        expect(await signed(added.password, many.slice(0, 100))).toHaveLength(100);
         expect(identities.findByReference(demo, identity.reference)).toBe(identity);
         expect(identities.findByReference(tenantId('other'), identity.reference)).toBeUndefined();
         expect(identities.find(tenantId('other'), 'FR99', certificateId)).toBeUndefined();
@@ -271,7 +269,6 @@ describe('signetctl twoddoc identity', () => {
           const row = await store.run('findIdentityKey', { tenant: 'demo', ca: 'FR99', certificate_id: certificateId });
           return row === undefined ? undefined : ({ publicKeyInfo: row.public_key } as never);
         },
-        signZones: async () => Promise.reject(new Error('nothing is signed')),
       });
       expect(await identities.keyFaults()).toEqual([
         'tenants.demo.twoDDoc.identities.0: the certificate of the digital identity does not match its key',
@@ -279,8 +276,7 @@ describe('signetctl twoddoc identity', () => {
       ]);
       const [wrong] = identities.all;
       if (wrong === undefined) throw new Error('it is configured');
-      const signing = identities.sign(wrong, { password: 'x' }, [zone], async () => Promise.resolve({}));
-      await expect(signing).rejects.toMatchObject({ code: 'KEY_STATE' });
+      await expect(identities.keyOf(wrong)).rejects.toMatchObject({ code: 'KEY_STATE' });
     } finally {
       await store.close();
     }

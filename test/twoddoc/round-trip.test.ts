@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { codePicture } from '../../src/twoddoc/code-picture.ts';
 import { joinCode, splitCode } from '../../src/twoddoc/code/code.ts';
 import { zoneCurves } from '../../src/twoddoc/code/curves.ts';
-import { usualPicture } from '../../src/twoddoc/picture/picture.ts';
 import { readSource } from '../../src/twoddoc/source/read-source.ts';
 import { parseAnnex, parseZone } from '../../src/twoddoc/zone/parse-zone.ts';
 import { annexOf, zoneOf } from '../../src/twoddoc/zone/zone-of.ts';
@@ -12,6 +11,7 @@ import { repetitions } from '../support/repetitions.ts';
 import { readByOthers } from '../support/symbol-readers.ts';
 import { opensslVerifies, partsOf } from '../support/two-d-doc-codes.ts';
 import { madeFields, madeSources, madeZone, xmlOf, type MadeField } from '../support/two-d-doc-sources.ts';
+import { usualPicture } from '../support/usual-picture.ts';
 
 const fill = { ca: 'FR00', certificate: '0001', today: new Date('2026-01-02') };
 const keys = zoneCurves.map((curve) => ({ curve, ...generateKeyPairSync('ec', { namedCurve: curve.name }) }));

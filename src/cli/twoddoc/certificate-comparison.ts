@@ -37,7 +37,7 @@ interface Comparison {
   readonly faults: readonly string[];
 }
 
-/** @throws {CommandError} if the file cannot be read, or is no certificate */
+/** @throws {CommandError} if the file cannot be read, or is not a certificate */
 export async function readCertificateFile(file: string): Promise<Certificate> {
   if (file === '-') throw new CommandError(exitCodes.usage, '--certificate takes a file');
   let bytes: Buffer | undefined;

@@ -29,19 +29,19 @@ export async function codeGiven(argument: string): Promise<Uint8Array> {
     const shown = argument.length > 80 ? `${argument.slice(0, 80)}…` : argument;
     throw new CommandError(
       exitCodes.usage,
-      `${shown}: there is no such file, and this is no 2D-Doc code, which begins with DC and a version`,
+      `${shown}: there is no such file, and this is not a 2D-Doc code, which would begin with DC and a version`,
     );
   }
   if (bytes === undefined) {
     const name = argument === '-' ? 'standard input' : argument;
-    throw new CommandError(exitCodes.usage, `${name}: this is longer than ${inputMaxBytes} bytes, so it is no picture of a 2D-Doc code`);
+    throw new CommandError(exitCodes.usage, `${name}: this is longer than ${inputMaxBytes} bytes, so it is not a picture of a 2D-Doc code`);
   }
   return codeOfBytes(bytes);
 }
 
 function codeOfBytes(bytes: Buffer): Uint8Array {
   if (isPicture(bytes)) return readSymbol(bytes);
-  // A signature of version 01 may end with any byte, and is no UTF-8.
+  // A signature of version 01 may end with any byte, so it is not UTF-8.
   if (!isUtf8(bytes)) return bytes;
   const text = trimmed(bytes.toString());
   return bytes.includes(unitSeparator) ? Buffer.from(text) : codeOfText(text);

@@ -4,7 +4,7 @@ import { Base64, RequestId, Secret, Text } from '../../fields/values.ts';
 import { Refusal } from '../../result-codes.ts';
 import { drawnCode, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
 import { checkText, textMaxCharacters } from '../../twoddoc/picture/text-bitmap.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
+import { refusing } from '../../twoddoc/two-d-doc-fault.ts';
 import { DataZoneSource, exampleSource } from '../fields/data-zone.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkSignedCode, signedZone, zoneToSign } from './signed-code.ts';

@@ -5,7 +5,7 @@ import { checkRoom } from '../../twoddoc/code-picture.ts';
 import { codeVerifies, joinCode, splitCode, zoneVerifies } from '../../twoddoc/code/code.ts';
 import { zoneCurve } from '../../twoddoc/code/curves.ts';
 import { headerFault, type DigitalIdentity } from '../../twoddoc/identities/digital-identity.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
+import { refusing } from '../../twoddoc/two-d-doc-fault.ts';
 import { dayOfHex } from '../../twoddoc/zone/days.ts';
 import { splitHeader } from '../../twoddoc/zone/header.ts';
 import { textOf } from '../../twoddoc/zone/parse-zone.ts';

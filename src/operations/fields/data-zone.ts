@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Base64 } from '../../fields/values.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { DigitalIdentities } from '../../twoddoc/identities/digital-identities.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
+import { refusing } from '../../twoddoc/two-d-doc-fault.ts';
 import { readSource } from '../../twoddoc/source/read-source.ts';
 import { annexOf, zoneOf } from '../../twoddoc/zone/zone-of.ts';
 import type { ZoneSource } from '../../twoddoc/source/zone-source.ts';

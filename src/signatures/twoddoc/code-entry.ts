@@ -1,7 +1,7 @@
 import { Refusal } from '../../result-codes.ts';
 import { zoneCurve } from '../../twoddoc/code/curves.ts';
 import { checkText } from '../../twoddoc/picture/text-bitmap.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
+import { refusing } from '../../twoddoc/two-d-doc-fault.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import type { Code2DDocSignature } from './code-fields.ts';
 import { codeFormat, type CodeOutput, type CodeParameters, type CodeState } from './code-format.ts';

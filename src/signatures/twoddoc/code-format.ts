@@ -5,7 +5,7 @@ import { codePicture, checkRoom, takesLongToDraw, type PictureSettings, type Pic
 import { codeVerifies, joinCode } from '../../twoddoc/code/code.ts';
 import { zoneCurve, type ZoneCurve } from '../../twoddoc/code/curves.ts';
 import { signedDocument } from '../../twoddoc/code/signed-document.ts';
-import { refusing } from '../../twoddoc/refusing.ts';
+import { refusing } from '../../twoddoc/two-d-doc-fault.ts';
 import { checkZoneLength } from '../../twoddoc/zone/notation.ts';
 import { readZone } from '../../twoddoc/zone/read-zone.ts';
 import { bytesOf, hashContent } from '../content-source.ts';
@@ -89,7 +89,7 @@ function signatureOf(value: Uint8Array, { namedCurve, name, signatureBytes }: Zo
   const [signature] = possibleEcdsaValues(value, namedCurve);
   if (signature !== undefined) return signature;
   throw new Refusal('SIGNATURE_VALUE_INVALID', {
-    message: `a value of ${value.length} bytes is no signature of ${name}: r‖s of ${signatureBytes} bytes, or its DER; the session stays open`,
+    message: `a value of ${value.length} bytes is not a signature of ${name}: r‖s of ${signatureBytes} bytes, or its DER; the session stays open`,
   });
 }
 

@@ -44,7 +44,7 @@ export function splitCode(code: Uint8Array): Code {
   const header = Buffer.from(code.subarray(0, headerMinBytes)).toString('latin1');
   const [, version] = /^DC(\d\d)[A-Z0-9]{8}[A-F0-9]{8}[A-Z0-9]{2}$/.exec(header) ?? [];
   if (version === undefined)
-    throw new TwoDDocFault('this is no 2D-Doc code: it does not begin with a header, DC and a version of two digits first');
+    throw new TwoDDocFault('this is not a 2D-Doc code, which begins with a header: DC, then a version of two digits');
   if (version === '01') return splitFirstVersion(code);
   const end = code.indexOf(unitSeparatorByte);
   if (end < 0) throw new TwoDDocFault('the code has no signature: no US (1F) ends its data zone');
@@ -56,11 +56,10 @@ export function splitCode(code: Uint8Array): Code {
   if (!/^[A-Z2-7]*$/.test(text)) throw new TwoDDocFault('the signature of the code is not Base32: A-Z and 2-7, without padding');
   if (curve === undefined) {
     const lengths = zoneCurves.map(({ name, signatureCharacters }) => `${signatureCharacters} (${name})`).join(', ');
-    throw new TwoDDocFault(`the signature of the code has ${text.length} characters, but Base32 of one has ${lengths}`);
+    throw new TwoDDocFault(`the signature of the code has ${text.length} characters; allowed are ${lengths}`);
   }
   const signature = decodeBase32(text);
-  if (signature === undefined)
-    throw new TwoDDocFault('the last character of the signature of the code has bits that belong to no byte, and are not 0');
+  if (signature === undefined) throw new TwoDDocFault('the last character of the signature of the code sets bits beyond its last byte');
   return { zone: code.subarray(0, end), signature, curve, annex: annex?.length === 0 ? undefined : annex };
 }
 

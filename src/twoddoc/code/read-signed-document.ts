@@ -22,7 +22,7 @@ export function readSignedDocument(xml: Uint8Array): Uint8Array {
     const isSigned = document.is(root, signedNamespace, 'signed2DDoc');
     const [zone, signature] = ['dataZone', 'signature'].map((name) => (isSigned ? document.child(root, signedNamespace, name) : undefined));
     if (zone === undefined || signature === undefined)
-      throw new TwoDDocFault('the XML is no signed 2D-Doc document: signed2DDoc with dataZone and signature');
+      throw new TwoDDocFault('the XML is not a signed 2D-Doc document: signed2DDoc with dataZone and signature');
     return joinCode(bytesOf(document.text(zone)), bytesOf(document.text(signature)));
   } catch (error) {
     throw error instanceof XmlFault ? new TwoDDocFault(`the XML: ${error.message}`) : error;

@@ -45,7 +45,7 @@ const dayMs = 86_400_000;
 
 /**
  * Reads a configured identity.
- * @throws {Error} if a type is none, or the file cannot be read, is no certificate, or does not fit
+ * @throws {Error} if a type does not exist, or the file cannot be read, is not a certificate, or does not fit
  *   the identifiers; the message is for an operator and has no place
  */
 export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityConfig): DigitalIdentity {
@@ -123,9 +123,9 @@ export function headerFaults(
 function periodFault({ notBefore, notAfter }: Certificate, at: Date): string | undefined {
   const day = Math.floor(at.getTime() / dayMs) * dayMs;
   if (notBefore.getTime() >= day + dayMs)
-    return `the zone's date of the signature is ${isoOfDay(at)}, but the certificate of the identity is valid only from ${isoOfDay(notBefore)}`;
+    return `the zone's signature date is ${isoOfDay(at)}, but the certificate of the identity is valid only from ${isoOfDay(notBefore)}`;
   if (notAfter.getTime() < day)
-    return `the zone's date of the signature is ${isoOfDay(at)}, but the certificate of the identity was valid only until ${isoOfDay(notAfter)}`;
+    return `the zone's signature date is ${isoOfDay(at)}, but the certificate of the identity was valid only until ${isoOfDay(notAfter)}`;
   return undefined;
 }
 

@@ -1,5 +1,4 @@
 import type { DataMatrix } from '../symbol/data-matrix.ts';
-import { symbolOf, type Encodation } from '../symbol/symbol.ts';
 import { Bitmap } from './bitmap.ts';
 import { pngFile } from './png-file.ts';
 import { textBitmap } from './text-bitmap.ts';
@@ -31,11 +30,6 @@ export interface PictureOptions {
 const capitalModules = 5;
 const textDistanceModules = 2;
 
-/** Options of a picture for which nothing else is said: modules of 0.42 mm. */
-export const usualPicture: PictureOptions = {
-  ...{ format: 'PNG', text: '2D-DOC', position: 'BOTTOM', modulePixels: 5, dpi: 300, quietZoneModules: 1 },
-};
-
 /** A file with a picture; width and height are in pixels. */
 export interface PictureFile {
   readonly content: Uint8Array;
@@ -48,7 +42,7 @@ export interface PictureFile {
  * @throws {TwoDDocFault} if the text is too long or has a character that cannot be drawn
  * @throws {RangeError} if an option is out of its range
  */
-export function pictureOf(symbol: DataMatrix, options: PictureOptions = usualPicture): PictureFile {
+export function pictureOf(symbol: DataMatrix, options: PictureOptions): PictureFile {
   const { format, dpi, modulePixels, quietZoneModules } = options;
   checkRange('modulePixels', modulePixels, 3, 32);
   checkRange('quietZoneModules', quietZoneModules, 1, 16);
@@ -58,15 +52,6 @@ export function pictureOf(symbol: DataMatrix, options: PictureOptions = usualPic
     ...{ width: bitmap.width, height: bitmap.height },
     content: format === 'PNG' ? pngFile(bitmap, dpi) : tiffFile(bitmap, dpi),
   };
-}
-
-/**
- * Draws a symbol and forgets it, so that no caller waits for the font, and for bwip-js if
- * `encodation` needs it: about 0.1 s.
- */
-export function warmUp(encodation: Encodation = 'C40'): void {
-  const symbol = symbolOf(Buffer.from('DC04'), encodation);
-  for (const format of ['PNG', 'TIFF'] as const) pictureOf(symbol, { ...usualPicture, format });
 }
 
 function checkRange(name: string, value: number, least: number, most: number): void {

@@ -28,7 +28,7 @@ function bitmapOf(picture: Uint8Array): Bitmap {
   const start = Buffer.from(picture.subarray(0, 8)).toString('latin1');
   if (start === '\x89PNG\r\n\x1a\n') return pngBitmap(picture);
   if (start.startsWith('II*\0')) return tiffBitmap(picture);
-  throw new TwoDDocFault('the picture is no PNG, and no TIFF of this service');
+  throw new TwoDDocFault('the picture is neither a PNG nor a TIFF of this service');
 }
 
 /** A square of pixels. Right and bottom are behind its last pixel. */

@@ -1,3 +1,4 @@
+import { pixelsMax } from '../../image/image-fault.ts';
 import { TwoDDocFault } from '../two-d-doc-fault.ts';
 import { Bitmap } from './bitmap.ts';
 
@@ -7,7 +8,6 @@ const written: readonly (readonly [tag: number, value: number])[] = [
   [259, 32773],
   [262, 0],
 ];
-const pixelsMax = 40_000_000;
 
 /**
  * Reads a TIFF file of this service: bilevel, one strip, PackBits.
@@ -63,5 +63,5 @@ function unpack(packed: Uint8Array, room: Uint8Array): boolean {
 }
 
 function notOurs(): TwoDDocFault {
-  return new TwoDDocFault('the TIFF is none that this service made');
+  return new TwoDDocFault('the TIFF was not made by this service');
 }

@@ -25,7 +25,7 @@ const limits = { depthMax: 16, attributesMax: 32, nodesMax: 4000 };
 export function readSource(xml: Uint8Array): ZoneSource {
   if (xml.length > sourceMaxBytes) throw new TwoDDocFault(`the source has ${xml.length} bytes; allowed are ${sourceMaxBytes}`);
   if (/^DC0[1-4]/.test(Buffer.from(xml.subarray(0, 4)).toString('latin1')))
-    throw new TwoDDocFault('this is no XML, but a ready-made zone, which createImage2DDoc takes as dataZone');
+    throw new TwoDDocFault('this is not XML but a ready-made zone, which createImage2DDoc takes as dataZone');
   try {
     const { utf8 } = decodeXml(xml);
     scanDocument(utf8, limits);

@@ -1,4 +1,4 @@
-/** Codewords that are no data (ISO/IEC 16022, table 2). */
+/** Codewords that are not data (ISO/IEC 16022, table 2). */
 export const latchC40 = 230;
 export const latchBase256 = 231;
 export const upperShift = 235;

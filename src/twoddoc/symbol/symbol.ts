@@ -18,7 +18,6 @@ export type Encodation = 'C40' | 'MIXED';
  * @throws {TwoDDocFault} if the code is empty or too large
  */
 export function symbolOf(code: Uint8Array, encodation: Encodation = 'C40'): DataMatrix {
-  if (code.length === 0) throw new TwoDDocFault('the code is empty');
   const smallest = smallestOf(code);
   if (encodation === 'MIXED') {
     const mixed = mixedCodewords(code);
@@ -33,7 +32,13 @@ export function symbolOf(code: Uint8Array, encodation: Encodation = 'C40'): Data
   return drawnSymbol(Uint8Array.from(codewords), symbol);
 }
 
+/** Checks that a code fits into a symbol in C40. @throws {TwoDDocFault} if it is empty or too large */
+export function checkFits(code: Uint8Array): void {
+  if (smallestOf(code) === undefined) throw tooLarge(code);
+}
+
 function smallestOf(code: Uint8Array): { readonly symbol: SymbolSize; readonly encoded: EncodedCode } | undefined {
+  if (code.length === 0) throw new TwoDDocFault('the code is empty');
   const encoded = shorter(inC40(code), inC40AndBase256(code));
   const symbol = symbolSizes.find(({ dataCodewords }) => codewordsIn(dataCodewords, encoded) <= dataCodewords);
   return symbol && { symbol, encoded };

@@ -12,7 +12,7 @@ export interface ZoneField {
 
 export interface ParsedFields {
   readonly fields: readonly ZoneField[];
-  /** From the first place on that is no field; absent if all was read. */
+  /** From the first place that is not a field; absent if all was read. */
   readonly unread?: string;
 }
 

@@ -15,7 +15,7 @@ export function readZone(bytes: Uint8Array): ParsedZone {
   checkZoneLength(bytes.length);
   const { header, message } = splitHeaderToSign(textOf(bytes));
   if (message.includes(unitSeparator))
-    throw new TwoDDocFault('this is a code, signed already: a US (1F) ends its data zone; createImage2DDoc draws it as signedCode');
+    throw new TwoDDocFault('this code is signed already: a US (1F) ends its data zone; createImage2DDoc draws it as signedCode');
   const type = checkHeader(header);
   const fields = readFields(message);
   const broken = brokenPresence(type, fields, (id) => id);
@@ -66,7 +66,7 @@ function noField(message: string, at: number, previous: ZoneField | undefined): 
   if (!isSeparator(message[at])) return new TwoDDocFault(`${place}: ${JSON.stringify(message.slice(at, at + 2))} is not a data identifier`);
   if (previous === undefined) return new TwoDDocFault(`${place}: a separator is not allowed here, before the first field`);
   const rule = isSeparator(message[at - 1])
-    ? 'one ends the value already'
+    ? 'the value already has one'
     : 'values of a fixed length, or of their maximum length, have none';
   return new TwoDDocFault(`${place}: a separator is not allowed here: ${rule}`);
 }

@@ -157,7 +157,7 @@ describe('checkDigitalIdentity', () => {
     expectRefusal(await asIdentity(zoneDocuments(ownZone, foreignZone), checked), '2/261', /^\/inputDocuments\/1: .*FR98/);
     const otherCertificate = Buffer.from(ownZone.toString('latin1').replace('FR000001', 'FR000002'), 'latin1');
     expectRefusal(await asIdentity(zoneDocuments(otherCertificate), checked), '2/261', /0002/);
-    expectRefusal(await asIdentity(zoneDocuments(zone), checked), '2/261', /date of the signature is 2012-11-12, .* valid only from/);
+    expectRefusal(await asIdentity(zoneDocuments(zone), checked), '2/261', /signature date is 2012-11-12, .* valid only from/);
     const otherType = Buffer.from(
       zoneOfType('03').toString('latin1').replace(zone.toString('latin1').slice(16, 20), dateIn(ownZone)),
       'latin1',

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeVerifies, joinCode, splitCode } from '../../../src/twoddoc/code/code.ts';
 import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
+import { opensslVerifies } from '../../support/two-d-doc-codes.ts';
 
 interface Sample {
   readonly id: string;
@@ -28,6 +29,8 @@ describe('codes of issuers', () => {
     expect(Buffer.from(code.signature).toString('hex')).toBe(signatureHex);
     const { publicKey } = new X509Certificate(certificates[certificate]?.pem ?? '');
     expect(codeVerifies(code, publicKey)).toBe(true);
+    const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
+    expect(opensslVerifies({ zone: Buffer.from(code.zone), signature: Buffer.from(code.signature) }, pem)).toBe(true);
     const [first = 0] = code.signature;
     expect(codeVerifies({ ...code, signature: Buffer.concat([Uint8Array.of(first ^ 1), code.signature.subarray(1)]) }, publicKey)).toBe(
       false,
@@ -53,18 +56,14 @@ describe('a code', () => {
   });
 
   it.each([
-    ['no header', 'DC4FR000001', 'DC and a version'],
+    ['no header', 'DC4FR000001', 'begins with a header: DC'],
     ['no separator', zone.toString('latin1'), 'no US'],
-    [
-      'an empty signature',
-      `${zone.toString('latin1')}\u001f`,
-      'has 0 characters, but Base32 of one has 103 (P-256), 154 (P-384), 212 (P-521)',
-    ],
+    ['an empty signature', `${zone.toString('latin1')}\u001f`, 'has 0 characters; allowed are 103 (P-256), 154 (P-384), 212 (P-521)'],
     ['another length', `${zone.toString('latin1')}\u001f${'A'.repeat(104)}`, 'has 104 characters'],
     [
       'stray bits',
       `${zone.toString('latin1')}\u001f${'A'.repeat(102)}B`,
-      'the last character of the signature of the code has bits that belong to no byte',
+      'the last character of the signature of the code sets bits beyond its last byte',
     ],
     ['small letters', `${zone.toString('latin1')}\u001f${'a'.repeat(103)}`, 'is not Base32: A-Z and 2-7, without padding'],
     ['padding', `${zone.toString('latin1')}\u001f${'A'.repeat(103)}=`, 'is not Base32'],

@@ -135,12 +135,8 @@ describe('an identity may not sign a header', () => {
     const identity = identityOf(issued({ from, until }));
     const fault = (day: number): string | undefined => headerFault(identity, header, new Date(Date.UTC(2025, 2, day)));
     expect([10, 15, 20].map(fault)).toEqual([undefined, undefined, undefined]);
-    expect(fault(9)).toBe(
-      "the zone's date of the signature is 2025-03-09, but the certificate of the identity is valid only from 2025-03-10",
-    );
-    expect(fault(21)).toBe(
-      "the zone's date of the signature is 2025-03-21, but the certificate of the identity was valid only until 2025-03-20",
-    );
+    expect(fault(9)).toBe("the zone's signature date is 2025-03-09, but the certificate of the identity is valid only from 2025-03-10");
+    expect(fault(21)).toBe("the zone's signature date is 2025-03-21, but the certificate of the identity was valid only until 2025-03-20");
     expect(headerFault(identity, header, new Date(until.getTime() + dayMs))).toBeDefined();
     expect(headerFault(identity, header, undefined)).toBeUndefined();
   });

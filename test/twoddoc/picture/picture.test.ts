@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pictureOf, usualPicture, warmUp, type PictureFile, type PictureOptions } from '../../../src/twoddoc/picture/picture.ts';
+import { warmUp } from '../../../src/twoddoc/code-picture.ts';
+import { pictureOf, type PictureFile, type PictureOptions } from '../../../src/twoddoc/picture/picture.ts';
 import { symbolOf } from '../../../src/twoddoc/symbol/symbol.ts';
 import { symbolSizes } from '../../../src/twoddoc/symbol/symbol-sizes.ts';
 import { isLongRun } from '../../support/repetitions.ts';
 import { readByOthers, tiffRows } from '../../support/symbol-readers.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 const code = Buffer.from(
   `DC04FR000001125E125C0001FR26FR245700010MLLE/SAMPLE/ANGELA\x1d20\x1d\x1f${'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.repeat(3)}`,

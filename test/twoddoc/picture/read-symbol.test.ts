@@ -1,13 +1,14 @@
 import { PNG } from 'pngjs';
 import { describe, expect, it, vi } from 'vitest';
 import { Bitmap } from '../../../src/twoddoc/picture/bitmap.ts';
-import { pictureOf, usualPicture } from '../../../src/twoddoc/picture/picture.ts';
+import { pictureOf } from '../../../src/twoddoc/picture/picture.ts';
 import { readSymbol } from '../../../src/twoddoc/picture/read-symbol.ts';
 import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
 import { symbolOf } from '../../../src/twoddoc/symbol/symbol.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 const code = Buffer.from('DC04FR000001125E125C0001FR26FR245700010MLLE/SAMPLE/ANGELA\x1d20\x1d');
-const png = Buffer.from(pictureOf(symbolOf(code)).content);
+const png = Buffer.from(pictureOf(symbolOf(code), usualPicture).content);
 const tiff = Buffer.from(pictureOf(symbolOf(code), { ...usualPicture, format: 'TIFF' }).content);
 
 /** The picture again, as another program writes it. */
@@ -78,14 +79,14 @@ describe('a picture is refused', () => {
   });
 
   it.each([
-    ['that is no picture', Buffer.from('DC04FR00'), 'the picture is no PNG, and no TIFF of this service'],
-    ['that is empty', Buffer.alloc(0), 'the picture is no PNG, and no TIFF of this service'],
+    ['that is no picture', Buffer.from('DC04FR00'), 'the picture is neither a PNG nor a TIFF of this service'],
+    ['that is empty', Buffer.alloc(0), 'the picture is neither a PNG nor a TIFF of this service'],
     ['without a symbol', blank, 'no Data Matrix symbol was found in the picture'],
     ['with a spot of ink', spotted, 'the symbol is damaged'],
     ['that is cut off, as a PNG', png.subarray(0, -20), 'the picture cannot be read: the PNG is damaged'],
     ['with wrong bytes, as a PNG', changed(png, 70, 1), 'the picture cannot be read: the PNG is damaged'],
-    ['that is cut off, as a TIFF', tiff.subarray(0, -20), 'the TIFF is none that this service made'],
-    ['that is only the beginning of a TIFF', tiff.subarray(0, 6), 'the TIFF is none that this service made'],
+    ['that is cut off, as a TIFF', tiff.subarray(0, -20), 'the TIFF was not made by this service'],
+    ['that is only the beginning of a TIFF', tiff.subarray(0, 6), 'the TIFF was not made by this service'],
     ['with wrong bytes, as a TIFF', changed(tiff, 8, 127), 'the picture cannot be read: the TIFF is damaged'],
   ])('%s', (_name, picture, message) => {
     expect(() => readSymbol(picture)).toThrow(message);
@@ -93,8 +94,8 @@ describe('a picture is refused', () => {
   });
 
   it('without pixels, however many rows it states', () => {
-    expect(() => readSymbol(tiffOf(0, 0xffff_ffff, Buffer.alloc(0)))).toThrow('the TIFF is none that this service made');
-    expect(() => readSymbol(tiffOf(0xffff_ffff, 0, Buffer.alloc(0)))).toThrow('the TIFF is none that this service made');
+    expect(() => readSymbol(tiffOf(0, 0xffff_ffff, Buffer.alloc(0)))).toThrow('the TIFF was not made by this service');
+    expect(() => readSymbol(tiffOf(0xffff_ffff, 0, Buffer.alloc(0)))).toThrow('the TIFF was not made by this service');
   });
 
   it('with a long column that each second row seems to leave, which is not followed to its end each time', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { pictureOf, usualPicture } from '../../../src/twoddoc/picture/picture.ts';
+import { pictureOf } from '../../../src/twoddoc/picture/picture.ts';
 import { symbolOf } from '../../../src/twoddoc/symbol/symbol.ts';
 import { scannedPrint } from '../../support/scanned-print.ts';
 import { readByOthers } from '../../support/symbol-readers.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 const header = 'DC04FR000001125E125C0001FR26FR245700010MLLE/SAMPLE/ANGELA\x1d20\x1d\x1f';
 const codeOf = (length: number): Buffer => Buffer.from((header + 'B7Q2LK5Z3'.repeat(100)).slice(0, length));

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Bitmap } from '../../../src/twoddoc/picture/bitmap.ts';
-import { pictureOf, usualPicture, type TextPosition } from '../../../src/twoddoc/picture/picture.ts';
+import { pictureOf, type TextPosition } from '../../../src/twoddoc/picture/picture.ts';
 import { pngBitmap } from '../../../src/twoddoc/picture/read-png.ts';
 import { checkText, textBitmap } from '../../../src/twoddoc/picture/text-bitmap.ts';
 import { TwoDDocFault } from '../../../src/twoddoc/two-d-doc-fault.ts';
 import { symbolOf } from '../../../src/twoddoc/symbol/symbol.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 const symbol = symbolOf(Buffer.from(`DC04FR000001125E125C0001FR${'26FR245700010MLLE/SAMPLE/ANGELA'.repeat(4)}`));
 

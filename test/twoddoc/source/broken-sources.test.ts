@@ -213,7 +213,7 @@ describe('structure', () => {
     [
       'a ready-made zone',
       'DC04FR000001125E125B0101FR26FR',
-      'this is no XML, but a ready-made zone, which createImage2DDoc takes as dataZone',
+      'this is not XML but a ready-made zone, which createImage2DDoc takes as dataZone',
     ],
     ['no message', valid.replace(/<message>[^]*<\/message>/, ''), 'document (line 2): message is mandatory, but missing'],
     ['nothing', '<document xmlns="urn:2d-doc:source:1" type="08"/>', 'document (line 1): header is mandatory, but missing'],

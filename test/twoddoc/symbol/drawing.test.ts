@@ -5,6 +5,7 @@ import { pictureOf } from '../../../src/twoddoc/picture/picture.ts';
 import { allCodewords, dataCodewords, drawnSymbol } from '../../../src/twoddoc/symbol/data-matrix.ts';
 import { symbolSizes } from '../../../src/twoddoc/symbol/symbol-sizes.ts';
 import { readByOthers } from '../../support/symbol-readers.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 // The module for `import` has another function of this name.
 const bwipJs = createRequire(import.meta.url)('bwip-js/node') as { readonly raw: typeof raw };
@@ -27,7 +28,7 @@ describe.each(symbolSizes)('a symbol of $size modules', (symbol) => {
 
   it('is read', async () => {
     const bytes = Buffer.from(data.map((codeword) => codeword - 1));
-    expect(await readByOthers(pictureOf(drawn).content)).toEqual({ dmtxread: bytes, zxing: bytes });
+    expect(await readByOthers(pictureOf(drawn, usualPicture).content)).toEqual({ dmtxread: bytes, zxing: bytes });
     expect(dataCodewords(drawn)).toEqual(data);
   });
 

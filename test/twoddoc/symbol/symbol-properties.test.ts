@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pictureOf, usualPicture } from '../../../src/twoddoc/picture/picture.ts';
+import { pictureOf } from '../../../src/twoddoc/picture/picture.ts';
 import { readSymbol } from '../../../src/twoddoc/picture/read-symbol.ts';
 import { symbolOf } from '../../../src/twoddoc/symbol/symbol.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { readByOthers } from '../../support/symbol-readers.ts';
+import { usualPicture } from '../../support/usual-picture.ts';
 
 const header = 'DC04FR000001125E125C0001FR';
 const letters = fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -./,\x1d\x1e'));

@@ -73,7 +73,7 @@ describe('a strict reader', () => {
     [
       'two separators behind the last field',
       `${message}<GS><GS>`,
-      'after field 32: a separator is not allowed here: one ends the value already',
+      'after field 32: a separator is not allowed here: the value already has one',
     ],
     ['a separator before the first field', `<GS>${message}`, 'message: a separator is not allowed here, before the first field'],
     [
@@ -90,7 +90,7 @@ describe('a strict reader', () => {
       'field 32: 4 characters long, but the minimum length is 8',
     ],
     ['other characters in a value that was cut', message.replace('30A<GS>', '30a<RS>'), 'field 30: the character "a" is not allowed'],
-    ['a signed code', `${message}<US>ABC`, 'this is a code, signed already: a US (1F) ends its data zone'],
+    ['a signed code', `${message}<US>ABC`, 'this code is signed already: a US (1F) ends its data zone'],
     ['an unknown identifier', `${message}<GS>ZZA`, 'after field 32: "ZZ" is not a data identifier'],
     ['half an identifier', `${message}<GS>0`, 'after field 32: "0" is not a data identifier'],
     ['no identifier at the start', `Z${message}`, 'message: "Z3" is not a data identifier'],
