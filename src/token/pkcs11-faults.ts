@@ -56,6 +56,17 @@ export function handleIsStale(code: number | undefined): boolean {
 }
 
 /**
+ * GENERAL_ERROR, FUNCTION_FAILED, TEMPLATE_INCONSISTENT: what SoftHSM 2.6.1 answers if another
+ * thread destroys or searches keys while it makes one.
+ */
+const passingFaultsOfGeneration: ReadonlySet<number> = new Set([ckr.GENERAL_ERROR, ckr.FUNCTION_FAILED, 0xd1]);
+
+/** Whether making a key may have failed only because of what another thread did meanwhile. */
+export function generationMayPass(code: number | undefined): boolean {
+  return code !== undefined && passingFaultsOfGeneration.has(code);
+}
+
+/**
  * ATTRIBUTE_READ_ONLY, ACTION_PROHIBITED, FUNCTION_NOT_SUPPORTED, TEMPLATE_INCONSISTENT: tokens use
  * different codes to refuse a change to a key.
  */

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
 import {
   createKeyPair,
   destroyIfStillThere,
@@ -15,7 +15,7 @@ import type { ModuleProfile } from '../../src/token/host/module-profile.ts';
 import { pkcs11js } from '../../src/token/host/session.ts';
 import { macKeyId, newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
-import { DirectToken, profileWith } from './direct-token.ts';
+import { DirectToken, pkcs11Error, profileWith } from './direct-token.ts';
 
 const { CKO_PRIVATE_KEY, CKO_PUBLIC_KEY, CKO_SECRET_KEY } = pkcs11js;
 const plain = profileWith();
@@ -57,6 +57,62 @@ function half(place: KeyPlace, profile: ModuleProfile, changed: { label?: string
 function secretKey(id: KeyId, profile: ModuleProfile = plain): Handle {
   return makeMacKey(token.session, { id }, profile);
 }
+
+describe('a key whose making failed in passing', () => {
+  const patient = profileWith({ generationAttempts: 3 });
+  const found = (id: KeyId): number =>
+    [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY, CKO_SECRET_KEY]
+      .flatMap(ofClass)
+      .filter((each) => token.read(each, pkcs11js.CKA_ID)?.toString('hex') === id).length;
+
+  it.each([ckr.GENERAL_ERROR, ckr.FUNCTION_FAILED, 0xd1])('is made by another attempt (%i), once', (code) => {
+    const id = newKeyId('general');
+    token.failNext('C_GenerateKeyPair', code);
+    token.failNext('C_GetAttributeValue', code);
+    const { handle } = make({ id }, patient);
+    expect([found(id), isThere(handle)]).toEqual([1, true]);
+    destroy(handle);
+    const mac = newKeyId('mac');
+    token.failNext('C_GenerateKey', code);
+    destroy(secretKey(mac, patient));
+    expect(found(mac)).toBe(0);
+  });
+
+  it('is one, whatever a failed attempt left', () => {
+    const id = newKeyId('general');
+    vi.spyOn(token.module, 'C_GenerateKeyPair').mockImplementationOnce(() => {
+      half({ id }, patient);
+      throw pkcs11Error(ckr.GENERAL_ERROR);
+    });
+    const { handle } = make({ id }, patient);
+    expect([found(id), isThere(handle)]).toEqual([1, true]);
+    destroy(handle);
+  });
+
+  it('is not tried again beyond the limit, after another fault, under another profile, or if it is the MAC key', () => {
+    const fail = (times: number, code: number): MockInstance => {
+      const spy = vi.spyOn(token.module, 'C_GenerateKeyPair');
+      for (let time = 0; time < times; time += 1)
+        spy.mockImplementationOnce(() => {
+          throw pkcs11Error(code);
+        });
+      return spy;
+    };
+    const cases = [
+      [patient, 3, ckr.GENERAL_ERROR, 3],
+      [patient, 1, ckr.DEVICE_ERROR, 1],
+      [plain, 1, ckr.GENERAL_ERROR, 1],
+    ] as const;
+    for (const [profile, times, code, calls] of cases) {
+      const spy = fail(times, code);
+      expect(() => make({ id: newKeyId('general') }, profile)).toThrow(String(code));
+      expect(spy).toHaveBeenCalledTimes(calls);
+      vi.restoreAllMocks();
+    }
+    token.failNext('C_GenerateKey', ckr.GENERAL_ERROR);
+    expect(() => secretKey(macKeyId, patient)).toThrow(String(ckr.GENERAL_ERROR));
+  });
+});
 
 describe('a key pair', () => {
   it('leaves its private half on the token, and returns its public half', () => {

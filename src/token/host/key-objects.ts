@@ -1,7 +1,7 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
-import { handleIsStale, changeIsRefused } from '../pkcs11-faults.ts';
+import { changeIsRefused, generationMayPass, handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';
 import {
   curveOf,
@@ -43,6 +43,13 @@ export function createKeyPair(session: Session, place: KeyPlace, type: KeyType, 
   return generatePair(session, place, { mechanism, ...templates }, profile, (publicKey) => readPublicKey(session, publicKey, type));
 }
 
+/** Mechanism and templates of a key pair. */
+interface PairRecipe {
+  readonly mechanism: number;
+  readonly publicKey: Attribute[];
+  readonly privateKey: Attribute[];
+}
+
 /**
  * Makes a key pair from these templates. `read` takes what is needed from the public key, which is
  * destroyed at once.
@@ -50,7 +57,35 @@ export function createKeyPair(session: Session, place: KeyPlace, type: KeyType, 
 export function generatePair(
   session: Session,
   place: KeyPlace,
-  how: { readonly mechanism: number; readonly publicKey: Attribute[]; readonly privateKey: Attribute[] },
+  how: PairRecipe,
+  profile: ModuleProfile,
+  read: (publicKey: Handle) => Buffer,
+): MadePair {
+  return attempted(session, place, profile, () => generatePairOnce(session, place, how, profile, read));
+}
+
+/**
+ * Makes a key, and tries again if that failed as it may in passing under this profile. What a
+ * failed attempt left is destroyed first, so that there is one key with the identifier; of the MAC
+ * key nothing is ever destroyed, so there is one attempt.
+ */
+function attempted<T>(session: Session, place: KeyPlace, profile: ModuleProfile, make: () => T): T {
+  let left = place !== 'session' && place.id === macKeyId ? 1 : profile.generationAttempts;
+  for (;;) {
+    left -= 1;
+    try {
+      return make();
+    } catch (error) {
+      if (left === 0 || !generationMayPass(pkcs11Code(error))) throw error;
+    }
+    if (place !== 'session') destroyKeys(session, place.id, profile);
+  }
+}
+
+function generatePairOnce(
+  session: Session,
+  place: KeyPlace,
+  how: PairRecipe,
   profile: ModuleProfile,
   read: (publicKey: Handle) => Buffer,
 ): MadePair {
@@ -77,6 +112,10 @@ export function makeMacKey(session: Session, place: KeyPlace, profile: ModulePro
 
 /** Makes a secret key for HMAC from this template. */
 export function generateSecretKey(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
+  return attempted(session, place, profile, () => generateSecretKeyOnce(session, place, template, profile));
+}
+
+function generateSecretKeyOnce(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
   const mechanism = macKeyMechanisms[profile.macKey.mechanism];
   const key = session.module.C_GenerateKey(session.handle, { mechanism }, template);
   if (place === 'session' || !profile.idAfterGeneration) return key;

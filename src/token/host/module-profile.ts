@@ -76,6 +76,11 @@ export const ModuleProfile = z.strictObject({
    * carries it.
    */
   idAfterGeneration: z.boolean().default(false),
+  /**
+   * How often a key is tried to be made: some modules fail now and then while another thread
+   * destroys or searches keys.
+   */
+  generationAttempts: z.int().min(1).max(10).default(1),
   /** Whether session keys can be made. Without them the probe tries nothing. */
   sessionKeys: z.boolean().default(true),
   notes: z.array(z.string()).default([]),
