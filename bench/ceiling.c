@@ -3,8 +3,8 @@
  * of JSON.
  *
  * The key is a session object (sensitive, not extractable) of one anchor session, so nothing stays
- * on the token. Each thread has its own session and repeatedly signs one fixed SHA-256 digest:
- * CKM_RSA_PKCS over a DigestInfo, or CKM_ECDSA.
+ * on the token. Each thread has its own session and repeatedly signs one fixed digest: CKM_RSA_PKCS
+ * over the DigestInfo of SHA-256, or CKM_ECDSA over as many bytes as the curve has.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -67,10 +67,20 @@ static CK_FUNCTION_LIST *module;
 
 enum { WARM_UP_SIGNATURES = 50, MAX_THREADS = 256, MAX_SLOTS = 64, MAX_SIGNATURE = 512 };
 
-static const char *type_name;
+static const struct key_type {
+  const char *name;
+  CK_BYTE curve[10];
+  CK_ULONG curve_length, digest_length;
+} TYPES[] = {
+    {"RSA-2048", {0}, 0, 32},
+    {"P-256", {0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07}, 10, 32},
+    {"P-384", {0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22}, 7, 48},
+    {"P-521", {0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23}, 7, 64},
+};
+static const struct key_type *type;
 static int is_rsa;
 static CK_ULONG slot, public_key, private_key;
-static CK_BYTE to_sign[19 + 32] = {0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20};
+static CK_BYTE to_sign[19 + 64] = {0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20};
 static pthread_barrier_t barrier;
 static atomic_int stopped;
 
@@ -140,12 +150,11 @@ static void log_in(CK_ULONG session, const char *pin_file) {
 
 static void make_key(CK_ULONG session) {
   static CK_BYTE yes = 1, no = 0, exponent[] = {1, 0, 1};
-  static CK_BYTE p256[] = {0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07};
   static CK_ULONG bits = 2048;
   CK_ATTRIBUTE public_template[] = {
       {CKA_TOKEN, &no, 1},
       {CKA_VERIFY, &yes, 1},
-      {is_rsa ? CKA_MODULUS_BITS : CKA_EC_PARAMS, is_rsa ? (void *)&bits : p256, is_rsa ? sizeof bits : sizeof p256},
+      {is_rsa ? CKA_MODULUS_BITS : CKA_EC_PARAMS, is_rsa ? (void *)&bits : (void *)type->curve, is_rsa ? sizeof bits : type->curve_length},
       {CKA_PUBLIC_EXPONENT, exponent, sizeof exponent},
   };
   CK_ATTRIBUTE private_template[] = {
@@ -162,7 +171,7 @@ static CK_MECHANISM signing_mechanism(void) {
 
 /* RSA signs the whole DigestInfo, ECDSA the digest at its end. */
 static CK_BYTE *data(void) { return is_rsa ? to_sign : to_sign + 19; }
-static CK_ULONG data_length(void) { return is_rsa ? 19 + 32 : 32; }
+static CK_ULONG data_length(void) { return (is_rsa ? 19 : 0) + type->digest_length; }
 
 static CK_ULONG sign_once(CK_ULONG session, CK_BYTE signature[MAX_SIGNATURE]) {
   CK_MECHANISM mechanism = signing_mechanism();
@@ -207,7 +216,14 @@ static void measure(int threads, double seconds) {
   double elapsed = seconds_of(CLOCK_MONOTONIC) - start, cpu = cpu_seconds() - cpu_start;
   if (total == 0) fail("nothing was signed", 0);
   printf("{\"type\":\"%s\",\"threads\":%d,\"signatures\":%lu,\"seconds\":%.3f,\"signaturesPerSecond\":%.2f,\"cpuSecondsPerSignature\":%.9f}\n",
-         type_name, threads, total, elapsed, (double)total / elapsed, cpu / (double)total);
+         type->name, threads, total, elapsed, (double)total / elapsed, cpu / (double)total);
+}
+
+static const struct key_type *find_type(const char *name) {
+  for (size_t index = 0; index < sizeof TYPES / sizeof TYPES[0]; index++) {
+    if (strcmp(name, TYPES[index].name) == 0) return &TYPES[index];
+  }
+  return NULL;
 }
 
 int main(int count, char **arguments) {
@@ -223,18 +239,17 @@ int main(int count, char **arguments) {
     if (option == 'm') module_path = optarg;
     else if (option == 'p') pin_file = optarg;
     else if (option == 'l') label = optarg;
-    else if (option == 't') type_name = optarg;
+    else if (option == 't') type = find_type(optarg);
     else if (option == 'n') threads = atoi(optarg);
     else if (option == 's') seconds = atof(optarg);
     else return 2;
   }
-  is_rsa = type_name != NULL && strcmp(type_name, "RSA-2048") == 0;
-  int known_type = is_rsa || (type_name != NULL && strcmp(type_name, "P-256") == 0);
-  if (!module_path || !pin_file || !label || !known_type || threads < 1 || threads > MAX_THREADS || !(seconds > 0 && seconds <= 600)) {
-    fputs("usage: ceiling --module M --pin-file F --label L --type RSA-2048|P-256 [--threads 2] [--seconds 4]\n", stderr);
+  is_rsa = type == &TYPES[0];
+  if (!module_path || !pin_file || !label || !type || threads < 1 || threads > MAX_THREADS || !(seconds > 0 && seconds <= 600)) {
+    fputs("usage: ceiling --module M --pin-file F --label L --type RSA-2048|P-256|P-384|P-521 [--threads 2] [--seconds 4]\n", stderr);
     return 2;
   }
-  for (int index = 0; index < 32; index++) to_sign[19 + index] = (CK_BYTE)(7 * index + 1);
+  for (int index = 0; index < 64; index++) to_sign[19 + index] = (CK_BYTE)(7 * index + 1);
   load_module(module_path);
   slot = find_slot(label);
   CK_ULONG anchor = new_session();

@@ -11,7 +11,7 @@ import { compiled } from './compile.ts';
 import { measureLoad } from './native-tools.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
-import { signetdPids } from './signetd-processes.ts';
+import { residentMebibytesOf, signetdPids } from './signetd-processes.ts';
 
 const sliceSeconds = 10;
 /** A run that would take more than this many seconds for a million ends early and says so. */
@@ -21,7 +21,7 @@ const settledShare = 0.25;
 
 interface Sample {
   readonly signatures: number;
-  readonly residentKiB: ReadonlyMap<number, number>;
+  readonly residentMebibytes: ReadonlyMap<number, number>;
 }
 
 async function run(quickstart: Quickstart, wanted: number, directory: string): Promise<Sample[]> {
@@ -45,15 +45,11 @@ async function run(quickstart: Quickstart, wanted: number, directory: string): P
     const load = await measureLoad(target, { connections: 32, seconds: sliceSeconds, warmup: 0 });
     if (load.errors > 0) throw new Error(`${load.errors} errors; the first: ${load.firstError}`);
     signatures += load.requests;
-    samples.push({ signatures, residentKiB: new Map(pids.map((pid) => [pid, residentKiB(pid)])) });
+    samples.push({ signatures, residentMebibytes: new Map(pids.map((pid) => [pid, residentMebibytesOf(pid)])) });
     process.stderr.write(`bench: ${signatures} signatures, ${load.requestsPerSecond.toFixed(0)}/s\n`);
   }
   await service.removeKey(keyReference);
   return samples;
-}
-
-function residentKiB(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
 /** Returns the bytes of resident memory for each signature, by least squares. */
@@ -68,11 +64,14 @@ function report(samples: readonly Sample[]): string[] {
   const total = samples.at(-1)?.signatures ?? 0;
   const settled = samples.filter(({ signatures }) => signatures >= total * settledShare);
   return signetdPids().map((pid) => {
-    const points = settled.map(({ signatures, residentKiB: resident }) => ({ x: signatures, y: (resident.get(pid) ?? 0) * 1024 }));
-    const [first, last] = [samples[0]?.residentKiB.get(pid) ?? 0, samples.at(-1)?.residentKiB.get(pid) ?? 0];
+    const points = settled.map(({ signatures, residentMebibytes: resident }) => ({
+      x: signatures,
+      y: (resident.get(pid) ?? 0) * 1024 ** 2,
+    }));
+    const [first, last] = [samples[0]?.residentMebibytes.get(pid) ?? 0, samples.at(-1)?.residentMebibytes.get(pid) ?? 0];
     const name = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('token-host') ? 'token host' : 'daemon';
     return (
-      `${name}: ${(first / 1024).toFixed(0)} MiB after the first ${sliceSeconds} s, ${(last / 1024).toFixed(0)} MiB after ${total} signatures; ` +
+      `${name}: ${first.toFixed(0)} MiB after the first ${sliceSeconds} s, ${last.toFixed(0)} MiB after ${total} signatures; ` +
       `slope after the first quarter ${slope(points).toFixed(2)} bytes a signature`
     );
   });

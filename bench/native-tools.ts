@@ -7,10 +7,15 @@ import type { ScratchToken } from './scratch-token.ts';
 
 const run = promisify(execFile);
 
-export const keyTypes = ['RSA-2048', 'P-256'] as const;
+export const keyTypes = ['RSA-2048', 'P-256', 'P-384', 'P-521'] as const;
 export type KeyType = (typeof keyTypes)[number];
 
-const Ceiling = z.object({ signaturesPerSecond: z.number().positive(), cpuSecondsPerSignature: z.number().positive(), threads: z.int() });
+const Ceiling = z.object({
+  type: z.enum(keyTypes),
+  signaturesPerSecond: z.number().positive(),
+  cpuSecondsPerSignature: z.number().positive(),
+  threads: z.int(),
+});
 export type Ceiling = z.output<typeof Ceiling>;
 
 const Load = z.object({
@@ -83,7 +88,7 @@ export async function measureLoad(
   return Load.parse(JSON.parse(stdout));
 }
 
-/** Returns the CPU seconds per request of the watched processes. */
+/** Returns the CPU seconds of the watched processes for each request. */
 export function serverCpuPerRequest(load: Load): number {
   return load.processes.reduce((sum, { cpuSeconds }) => sum + (cpuSeconds ?? 0), 0) / load.requests;
 }

@@ -20,7 +20,7 @@ const Description = z.object({
   doc2dRoot: z.string().optional(),
   twoDDoc: z.object({ caId: z.string(), certificateId: z.string(), keyReference: z.string(), password: z.string() }).optional(),
   caCertificate: z.string(),
-  clients: z.object({ app: Client, other: Client }),
+  clients: z.object({ app: Client, other: Client, p384: Client }),
   configFile: z.string(),
 });
 
@@ -43,6 +43,6 @@ export function readQuickstart(directory = quickstartDirectory): Quickstart | un
     ...read,
     caCertificate: absolute(read.caCertificate),
     configFile: absolute(read.configFile),
-    clients: { app: client(read.clients.app), other: client(read.clients.other) },
+    clients: { app: client(read.clients.app), other: client(read.clients.other), p384: client(read.clients.p384) },
   };
 }

@@ -35,8 +35,20 @@ function readChildren(path: string): number[] {
 
 /** Returns the resident memory of all processes of the running quickstart. */
 export function residentMebibytes(): number {
-  const kibibytes = signetdPids().map((pid) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0));
-  return kibibytes.reduce((total, one) => total + one, 0) / 1024;
+  return signetdPids().reduce((total, pid) => total + residentMebibytesOf(pid), 0);
+}
+
+/** Returns the resident memory of a process; 0 if it has ended. */
+export function residentMebibytesOf(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+}
+
+/** Returns the resident memory of a service: of the daemon, and of the token host. */
+export function residentMebibytesByPart(directory: string): { readonly daemon: number; readonly host: number } {
+  const pids = signetdPids(directory);
+  const hosts = pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('token-host'));
+  const total = (of: readonly number[]): number => of.reduce((sum, pid) => sum + residentMebibytesOf(pid), 0);
+  return { daemon: total(pids.filter((pid) => !hosts.includes(pid))), host: total(hosts) };
 }
 
 /** Linux counts in hundredths of a second. */

@@ -1,8 +1,8 @@
-import { measureCeiling, type KeyType } from './native-tools.ts';
+import { measureCeiling } from './native-tools.ts';
 import type { ScratchToken } from './scratch-token.ts';
-import { measureTokenLayer, type TokenLayerFigures } from './token-layer.ts';
+import { measureTokenLayer, type LayerKeyType, type TokenLayerFigures } from './token-layer.ts';
 
-const goals = { 'RSA-2048': 0.85, 'P-256': 0.5 } as const satisfies Record<KeyType, number>;
+const goals = { 'RSA-2048': 0.85, 'P-256': 0.5 } as const satisfies Record<LayerKeyType, number>;
 const latencyGoal = 0.8;
 const latencyMilliseconds = 3;
 const latencyThreads = 8;
@@ -42,7 +42,7 @@ interface Turn {
   readonly ratio: number;
 }
 
-async function medianTurn(token: ScratchToken, type: KeyType, directory: string): Promise<Turn> {
+async function medianTurn(token: ScratchToken, type: LayerKeyType, directory: string): Promise<Turn> {
   const ofC = async (): Promise<number> => (await measureCeiling(token, type, { threads, seconds: 1 })).signaturesPerSecond;
   const measured: Turn[] = [];
   let before = await ofC();

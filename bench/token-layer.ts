@@ -8,7 +8,6 @@ import type * as ConfigModule from '../src/config/config.ts';
 import type * as TokenClientModule from '../src/token/client/token-client.ts';
 import type * as KeyIdModule from '../src/token/key-id.ts';
 import type { SignatureAlgorithm } from '../src/token/signature-algorithm.ts';
-import type { KeyType } from './native-tools.ts';
 import { projectRoot } from './quickstart-description.ts';
 import type { ScratchToken } from './scratch-token.ts';
 
@@ -33,7 +32,8 @@ export interface TokenLayerFigures {
 const algorithms = {
   'RSA-2048': { scheme: 'RSA_PKCS1', hash: 'sha256' },
   'P-256': { scheme: 'ECDSA', hash: 'sha256' },
-} as const satisfies Record<KeyType, SignatureAlgorithm>;
+} as const satisfies Record<string, SignatureAlgorithm>;
+export type LayerKeyType = keyof typeof algorithms;
 
 const clockTicksPerSecond = 100;
 
@@ -42,7 +42,7 @@ const clockTicksPerSecond = 100;
  */
 export async function measureTokenLayer(
   token: ScratchToken,
-  type: KeyType,
+  type: LayerKeyType,
   directory: string,
   length: TokenLayerLength,
 ): Promise<TokenLayerFigures> {
