@@ -111,7 +111,12 @@ export class AuditLog implements Audit {
 
   async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
     this.#writer.checkWritable();
-    return runAudited(request, work);
+    this.#writer.comesNear(request);
+    try {
+      return await runAudited(request, work);
+    } finally {
+      this.#writer.hasArrived(request);
+    }
   }
 
   async finish(request: AuditedRequest, outcome: Outcome): Promise<void> {

@@ -101,8 +101,8 @@ export class AuditedRequest implements AuditDetails {
  */
 const currentRequest = new AsyncLocalStorage<AuditedRequest>();
 
-export async function runAudited<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
-  return currentRequest.run(request, async () => recordingUses(request.uses, work));
+export function runAudited<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
+  return currentRequest.run(request, () => recordingUses(request.uses, work));
 }
 
 /** Notes in the current request's record that rows of the state store were tampered with. */

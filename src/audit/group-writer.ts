@@ -6,6 +6,10 @@ import { entryBody } from './line.ts';
 import type { Entry, FilePlace } from './record.ts';
 
 const retryMs = 500;
+/** How long a record waits for others that are near. */
+const groupMaxMs = 4;
+/** Work that takes longer is not near its record: others do not wait for it. */
+const nearMaxMs = 20;
 
 interface Waiting {
   readonly body: string;
@@ -24,9 +28,9 @@ interface Outage {
 }
 
 /**
- * Writes records in groups: while one group is written the next one accumulates, and each group is
- * synced once. After a failure it accepts nothing until a record can be written again, which it
- * tries twice a second.
+ * Writes records in groups, each synced once: while one group is written the next one accumulates,
+ * and a group leaves when no other record is near, or after 4 ms. After a failure it accepts nothing
+ * until a record can be written again, which it tries twice a second.
  */
 export class GroupWriter {
   readonly #chain: Chain;
@@ -39,6 +43,10 @@ export class GroupWriter {
   #retry: NodeJS.Timeout | undefined;
   #inWork: readonly Waiting[] = [];
   #isClosed = false;
+  /** Work that will soon append a record, with its begin (monotonic clock), oldest first. */
+  readonly #near = new Map<object, number>();
+  /** Lets the group leave that waits for other records. */
+  #letLeave: (() => void) | undefined;
 
   constructor(chain: Chain, log: Logger, recovered: () => void) {
     this.#chain = chain;
@@ -74,6 +82,17 @@ export class GroupWriter {
     });
   }
 
+  /** Announces work that will append a record: others wait for it for a moment. */
+  comesNear(work: object): void {
+    this.#near.set(work, performance.now());
+  }
+
+  /** The work has ended: its record is appended in this turn of the event loop, or never. */
+  hasArrived(work: object): void {
+    this.#near.delete(work);
+    if (this.#near.size === 0) this.#letLeave?.();
+  }
+
   /** Runs work on the chain itself, between two groups. */
   async between<T>(use: (chain: Chain) => Promise<T>): Promise<T> {
     while (this.#work !== undefined) await this.#work;
@@ -92,13 +111,13 @@ export class GroupWriter {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
+    this.#letLeave?.();
     await this.between(async (chain) => chain.close());
   }
 
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Requests that end in the same turn of the event loop share a sync.
-      await new Promise(setImmediate);
+      await this.#gather();
       const group = this.#waiting;
       this.#waiting = [];
       this.#inWork = group;
@@ -112,6 +131,31 @@ export class GroupWriter {
     }
     this.#inWork = [];
     this.#work = undefined;
+  }
+
+  /** Resolves when the group is to leave. */
+  async #gather(): Promise<void> {
+    // Requests that end in the same turn of the event loop share a sync.
+    await new Promise(setImmediate);
+    const leftMs = groupMaxMs - (performance.now() - (this.#waiting[0]?.sinceMs ?? 0));
+    if (leftMs <= 0 || this.#isClosed || !this.#isAnyNear()) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, leftMs);
+      this.#letLeave = () => {
+        clearTimeout(timer);
+        setImmediate(resolve);
+      };
+    });
+    this.#letLeave = undefined;
+  }
+
+  #isAnyNear(): boolean {
+    const now = performance.now();
+    for (const [work, since] of this.#near) {
+      if (now - since < nearMaxMs) return true;
+      this.#near.delete(work);
+    }
+    return false;
   }
 
   #fail(group: readonly Waiting[], error: unknown): void {

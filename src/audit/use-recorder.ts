@@ -35,7 +35,7 @@ export class UseRecorder {
 const current = new AsyncLocalStorage<UseRecorder>();
 
 /** Runs `work` and collects all signatures and MACs that the token makes within it. */
-export async function recordingUses<T>(recorder: UseRecorder, work: () => Promise<T>): Promise<T> {
+export function recordingUses<T>(recorder: UseRecorder, work: () => Promise<T>): Promise<T> {
   return current.run(recorder, work);
 }
 
@@ -66,13 +66,13 @@ export function recordingToken(token: Token, outside: (use: string) => void): To
     destroyKey: async (id) => token.destroyKey(id),
     signAsService: async (id, algorithm, message) =>
       reported([signUse(id, algorithm, hash(algorithm.hash, message, 'buffer'))], token.signAsService(id, algorithm, message), () => true),
-    signDigests: async (id, algorithm, digests) =>
+    signDigests: (id, algorithm, digests) =>
       reported(
         digests.map((digest) => signUse(id, algorithm, digest)),
         token.signDigests(id, algorithm, digests),
         () => true,
       ),
-    signWithProof: async (id, algorithm, digests, proofs) =>
+    signWithProof: (id, algorithm, digests, proofs) =>
       reported(
         digests.map((digest) => signUse(id, algorithm, digest)),
         token.signWithProof(id, algorithm, digests, proofs),

@@ -13,6 +13,8 @@ export class RegistrationEnded extends Error {
 
 /** The registry, as an admission uses it. */
 export interface Registrations {
+  /** Whether the data in memory is always current. */
+  readonly isUpToDate: boolean;
   /**
    * Resolves once the data in memory is current; it may be used in the same turn of the event loop.
    */
@@ -56,9 +58,16 @@ export class Admission {
    */
   async enter(): Promise<void> {
     await this.#registrations.upToDate();
-    this.#check();
-    this.#isEntered = true;
-    this.#registrations.entered(this);
+    this.#enter();
+  }
+
+  /**
+   * As `enter`, unless the state store must be looked at: then it returns false, and does nothing.
+   * @throws {RegistrationEnded}
+   */
+  entersAtOnce(): boolean {
+    if (this.#registrations.isUpToDate) this.#enter();
+    return this.#isEntered;
   }
 
   /**
@@ -71,10 +80,26 @@ export class Admission {
     this.#check();
   }
 
+  /**
+   * As `confirm`, unless the state store must be looked at: then it returns false.
+   * @throws {RegistrationEnded}
+   */
+  confirmsAtOnce(): boolean {
+    if (!this.#registrations.isUpToDate) return false;
+    this.#check();
+    return true;
+  }
+
   /** Called when the response is sent, or there is none. */
   leave(): void {
     if (this.#isEntered) this.#registrations.left(this);
     this.#ended.resolve();
+  }
+
+  #enter(): void {
+    this.#check();
+    this.#isEntered = true;
+    this.#registrations.entered(this);
   }
 
   #check(): void {

@@ -77,6 +77,11 @@ export class ClientRegistry implements Registrations {
     return this.#callers.get(spki);
   }
 
+  /** Returns a registered client, unless the state store must be looked at: `find` does. */
+  findAtOnce(spki: string): Caller | undefined {
+    return this.isUpToDate && !this.#isStale && this.#loading === undefined ? this.#callers.get(spki) : undefined;
+  }
+
   /** Whether a client is registered, according to memory; not for decisions about responses. */
   knows(spki: string): boolean {
     return this.#callers.has(spki);
@@ -115,9 +120,13 @@ export class ClientRegistry implements Registrations {
     return wasRegistered;
   }
 
+  /** Without other instances, every change is made here and is in memory before it is reported. */
+  get isUpToDate(): boolean {
+    return !this.#store.isShared;
+  }
+
   async upToDate(): Promise<void> {
-    // Without other instances, every change is made here and is in memory before it is reported.
-    if (!this.#store.isShared) return;
+    if (this.isUpToDate) return;
     for (let looks = 0; performance.now() - this.#currentAsOf > validMs; looks += 1) {
       if (looks === maxLooks) throw new StoreUnavailable('the state store did not report in time whether the client is still registered');
       await this.#look();

@@ -9,7 +9,7 @@ import { ConfigError } from '../config/config-error.ts';
 import type { Participant, Switch } from '../config/reloader.ts';
 import type { RequestServices } from '../http/api/request-services.ts';
 import { parseTokenJson } from '../http/json/strict-json.ts';
-import { callerOf } from '../http/tls/mtls-listener.ts';
+import { callerAtOnce, callerOf } from '../http/tls/mtls-listener.ts';
 import type { Deliver } from '../keys/otp.ts';
 import { deliverOtp, Messenger, type MessengerSurroundings } from '../messages/messenger.ts';
 import type { Context } from '../operations/operation.ts';
@@ -116,14 +116,14 @@ function requestServices(lasting: LastingServices, { levels, ...configured }: Om
   const { guard, log, audit, metrics, keptAnswers, publications, transfers, draining, token, clients, published } = lasting;
   const { keys, sessions, threads, stagedNames } = lasting;
   const { config } = configured;
+  const withTenant = (caller: Caller | undefined): Caller | undefined =>
+    caller !== undefined && Object.hasOwn(config.tenants, caller.tenant) ? caller : undefined;
   return {
     ...{ guard, log, audit, metrics, keptAnswers, publications, transfers, draining },
     limits: config.limits,
     busySeconds: () => token.busySeconds,
-    callerOf: async (request) => {
-      const caller = await callerOf(request, clients);
-      return caller !== undefined && Object.hasOwn(config.tenants, caller.tenant) ? caller : undefined;
-    },
+    callerAtOnce: (request) => withTenant(callerAtOnce(request, clients)),
+    callerOf: async (request) => withTenant(await callerOf(request, clients)),
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     context: (caller, details, run) => ({
       ...configured,

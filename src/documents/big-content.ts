@@ -59,15 +59,17 @@ export async function writePieces(
  */
 const longTextCharacters = 16 * 1024;
 
+/** Returns the base64 of pieces that are not big, for an answer. */
+export function smallBase64(pieces: readonly EvidencePiece[]): string | LongAnswer {
+  const text = Buffer.concat(pieces.filter((piece) => piece instanceof Uint8Array)).toString('base64');
+  return text.length < longTextCharacters ? text : new LongAnswer(Buffer.from(text, 'latin1'));
+}
+
 /**
  * Returns the base64 of pieces for an answer.
  * @throws {Fault} CONTENT_CHANGED if a signed file has changed
  */
 export async function evidenceBase64(pieces: readonly EvidencePiece[], threads: WorkThreads): Promise<string | LongAnswer> {
-  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
-  if (!isBig(pieces)) {
-    const text = Buffer.concat(inMemory).toString('base64');
-    return text.length < longTextCharacters ? text : new LongAnswer(Buffer.from(text, 'latin1'));
-  }
+  if (!isBig(pieces)) return smallBase64(pieces);
   return new LongAnswer(new Uint8Array(counted(await threads.run<SharedArrayBuffer>(contentThread.sharedBase64, { pieces }))));
 }

@@ -35,6 +35,11 @@ export class Deliveries implements SettlementParty {
     this.#transfers.push(transfer);
   }
 
+  /** Whether nothing was ever to be delivered outside of the answer. */
+  get isEmpty(): boolean {
+    return this.#transfers.length === 0 && this.#directories.length === 0;
+  }
+
   get needsCommit(): boolean {
     return this.#transfers.length > 0 || this.#directories.some(({ hasStaged }) => hasStaged);
   }

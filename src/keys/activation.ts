@@ -50,7 +50,7 @@ interface Judged<P extends OtpAction, V extends Verdict, T extends object> {
 
 interface ActivationParts {
   readonly store: StateStore;
-  readonly cache: Pick<KeyCache, 'reread' | 'bringUpToDate'>;
+  readonly cache: Pick<KeyCache, 'reread' | 'isUpToDate' | 'bringUpToDate'>;
   readonly seals: Pick<Seals, 'noteOtpFault'>;
   readonly slots: AttemptSlots;
   readonly known: KnownSecrets;
@@ -123,7 +123,7 @@ export class Activation {
     const mark = this.#known.markOf(key.id, asked.given);
     const attempt: Attempt<P, T> = { ...asked, key, mark, ask, complete };
     if (this.#known.knows(key.id, mark)) {
-      const reserved = await this.#reserved(attempt, 'unasked');
+      const reserved = this.#reservedAtOnce(attempt, 'unasked') ?? (await this.#reserved(attempt, 'unasked'));
       const verdict = await ask(reserved);
       if (verdict.verified) {
         const granted = await this.#settleRight(attempt, verdict, reserved);
@@ -167,7 +167,7 @@ export class Activation {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
   async #holds(key: ActivatableKey, use: Use, own: StoredSecret | undefined): Promise<void> {
-    await this.#cache.bringUpToDate(key);
+    if (!this.#cache.isUpToDate(key)) await this.#cache.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
     throw new Refusal('ACTIVATION_FAILED');
@@ -224,7 +224,8 @@ export class Activation {
   ): Promise<Judged<P, Verdict, T>> {
     const { key, ask, complete } = attempt;
     try {
-      const reserved = await this.#reserved(attempt, takesOtps(key) ? reservation.otp : 'unasked');
+      const otp = takesOtps(key) ? reservation.otp : 'unasked';
+      const reserved = this.#reservedAtOnce(attempt, otp) ?? (await this.#reserved(attempt, otp));
       const verdict = await ask(reserved);
       if (complete !== undefined && verdict.verified && verdict.refusal === undefined && verdict.values === undefined) {
         throw new Error('the verdict has no signature values to complete');
@@ -235,6 +236,16 @@ export class Activation {
       await this.#settling.giveBack(key, reservation);
       throw error;
     }
+  }
+
+  /** Undefined if the password must be stretched first. */
+  #reservedAtOnce<P extends OtpAction>(
+    { key, given, action, mark }: KeyUse<P>,
+    otp: OtpRow | 'unasked' | undefined,
+  ): Reserved<P> | undefined {
+    const { secret: own } = key;
+    const ownSecret = own?.stretchSalt === undefined ? given.bytes : this.#stretched.kept(mark, own.stretchSalt);
+    return ownSecret === undefined ? undefined : reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
   async #reserved<P extends OtpAction>({ key, given, action, mark }: KeyUse<P>, otp: OtpRow | 'unasked' | undefined): Promise<Reserved<P>> {

@@ -109,6 +109,11 @@ export class IdentityKeys {
     await this.#rereading.bringUpToDate(record);
   }
 
+  /** Whether the record has every change that was committed before the call. */
+  isUpToDate(record: ActivatableKey): boolean {
+    return !this.#store.isShared && this.#rereading.isUpToDate(record);
+  }
+
   /** Applies every change that was committed before the call. */
   async bringUpToDate(record: ActivatableKey): Promise<void> {
     await this.#store.refresh();

@@ -80,6 +80,21 @@ export class KeyCache {
     return record;
   }
 
+  /**
+   * As `find`, for a record that is in memory and current; otherwise undefined.
+   */
+  findAtOnce(tenant: TenantId, reference: KeyReferenceId): KeyRecord | undefined {
+    const record = this.#records.get(reference);
+    if (record === undefined || record.tenant !== tenant || record.fault !== undefined || !this.isUpToDate(record)) return undefined;
+    this.#keep(record);
+    return record;
+  }
+
+  /** Whether the record has every change that was committed before the call. */
+  isUpToDate(record: ActivatableKey): boolean {
+    return !this.#store.isShared && this.#records.get(record.reference) === record && this.#rereading.isUpToDate(record);
+  }
+
   /** Returns the record if it is cached. */
   cached(reference: KeyReferenceId): KeyRecord | undefined {
     return this.#records.get(reference);

@@ -94,6 +94,11 @@ export class Keyring {
     return this.#cache.find(tenant, reference);
   }
 
+  /** As `find`, for a key whose record is in memory and current; otherwise undefined. */
+  findAtOnce(tenant: TenantId, reference: KeyReferenceId): KeyRecord | undefined {
+    return this.#cache.findAtOnce(tenant, reference);
+  }
+
   /**
    * Finds the key of a digital identity; undefined if the state store has none.
    * @throws {Refusal} ACTIVATION_FAILED if its row is not as the service wrote it
@@ -121,7 +126,7 @@ export class Keyring {
    * result of `complete` is the caller's answer.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
-  async sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
+  sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     this.#pool?.noteUse();
     return this.#signing.sign(key, given, what, complete);
   }

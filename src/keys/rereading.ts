@@ -13,6 +13,11 @@ export class Rereading<R extends Record> {
     this.#read = read;
   }
 
+  /** Whether nothing about the record is still to be read. */
+  isUpToDate({ isStale, reference }: R): boolean {
+    return !isStale && !this.#reading.has(reference);
+  }
+
   /**
    * Refreshes a stale record. A change reported while the row is read makes the record stale again;
    * callers that came with that change read it once more.

@@ -141,7 +141,7 @@ export function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: n
  * @throws {Refusal} KEY_STATE if the secret is right and the private key is gone; KEY_LOCKED if the
  *   host has compared too many wrong secrets
  */
-export async function signReserved(
+export function signReserved(
   token: Pick<Token, 'signWithProof'>,
   { key, candidates, also }: Reserved<'SIGN'>,
   { algorithm, digests }: { readonly algorithm: SignatureAlgorithm; readonly digests: readonly Uint8Array[] },
@@ -155,7 +155,7 @@ export async function signReserved(
  * Verifies the password of a digital identity's key and signs data zones, in one step.
  * @throws {Refusal} as `signReserved`
  */
-export async function signZonesReserved(
+export function signZonesReserved(
   token: Pick<Token, 'signAsIdentity'>,
   { key, candidates, also }: Reserved<'SIGN'>,
   { algorithm, zones }: { readonly algorithm: SignatureAlgorithm; readonly zones: readonly Uint8Array[] },
@@ -165,10 +165,7 @@ export async function signZonesReserved(
 }
 
 /** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
-export async function verifyReserved(
-  token: Pick<Token, 'verifyProof'>,
-  { key, candidates, also }: Reserved<OtpAction>,
-): Promise<ProofOutcome> {
+export function verifyReserved(token: Pick<Token, 'verifyProof'>, { key, candidates, also }: Reserved<OtpAction>): Promise<ProofOutcome> {
   const anyOf = candidates.map((candidate) => ({ ...candidate, signs: false }));
   return refusing(key, token.verifyProof(key.id, { anyOf, also }));
 }

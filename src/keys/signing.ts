@@ -47,9 +47,10 @@ export class Signing {
     const { activation, token, destruction } = this.#parts;
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const ask = async (reserved: Reserved<'SIGN'>): Promise<Verdict> => {
-      const allowed = await this.#allowed(key, reserved, documents);
+      const isBound = [key, ...reserved.candidates].some(({ binding }) => binding !== undefined);
+      const allowed = isBound ? await this.#allowed(key, reserved, documents) : reserved.candidates;
       if (allowed === undefined) return { verified: false };
-      const outcome = await signReserved(token, reserved, { algorithm, digests }, (secret) => allowed.has(secret));
+      const outcome = await signReserved(token, reserved, { algorithm, digests }, (secret) => allowed.includes(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
       if (values.length === 0) return { verified: true, by, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
@@ -61,7 +62,8 @@ export class Signing {
   }
 
   /**
-   * Returns the candidate secrets that allow the documents to be signed. If hashing the documents
+   * Returns the candidate secrets that allow the documents to be signed, where the key or a
+   * candidate is bound to documents. If hashing the documents
    * takes time, the secret is verified first: undefined if it is wrong, so that nothing is hashed
    * for it.
    */
@@ -69,18 +71,18 @@ export class Signing {
     key: KeyRecord,
     reserved: Reserved<'SIGN'>,
     documents: readonly InputDocument[],
-  ): Promise<ReadonlySet<PossibleSecret> | undefined> {
+  ): Promise<readonly PossibleSecret[] | undefined> {
     const { candidates } = reserved;
     const digests = new DocumentDigests(documents, this.#parts.threads);
     let asked = candidates;
-    if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
+    if (digests.areBig) {
       const outcome = await verifyReserved(this.#parts.token, reserved);
       if (!outcome.verified) return undefined;
       asked = candidates.slice(outcome.by, outcome.by + 1);
     }
-    const allowed = new Set<PossibleSecret>();
+    const allowed: PossibleSecret[] = [];
     if (!(await coversDocuments(key.binding, documents, digests))) return allowed;
-    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.add(secret);
+    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.push(secret);
     return allowed;
   }
 }

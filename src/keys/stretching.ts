@@ -24,9 +24,13 @@ export class StretchedPasswords {
 
   /** Returns the stretched password. A wrong one is never cached, so each costs the same. */
   async of(mark: SecretMark, password: Uint8Array, salt: Uint8Array): Promise<Uint8Array> {
+    return this.kept(mark, salt) ?? stretch(password, salt);
+  }
+
+  /** Returns the stretched password if it is in memory. */
+  kept(mark: SecretMark, salt: Uint8Array): Uint8Array | undefined {
     const kept = this.#kept.get(mark);
-    if (kept !== undefined && kept.untilMs > performance.now() && Buffer.compare(kept.salt, salt) === 0) return kept.value;
-    return stretch(password, salt);
+    return kept !== undefined && kept.untilMs > performance.now() && Buffer.compare(kept.salt, salt) === 0 ? kept.value : undefined;
   }
 
   keep(mark: SecretMark, salt: Uint8Array, value: Uint8Array): void {

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { moduleFile } from '../config/module-file.ts';
 import { isBig } from '../documents/big-content.ts';
-import type { Content, SignedFile } from '../documents/content.ts';
+import type { SignedFile } from '../documents/content.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
-import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
@@ -16,20 +14,19 @@ import {
   formats,
   levelOfTask,
   levelWriter,
-  prepareTask,
   type AskedFormat,
   type CompleteTask,
   type FormatName,
   type LevelOfTask,
   type LevelOutcome,
   type LevelReadTask,
-  type PrepareTask,
 } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
 import type { Additions } from './levels/long-term-data.ts';
 import { CertificateRevoked, LevelBroken, type ArchiveImprint } from './levels/level-writer.ts';
 import { completeAtLevel, type LevelReader, type RaisedEvidence } from './levels/raise-level.ts';
+import { inThread, isLong, textLength, textOnLoopMax } from './work-place.ts';
 
 /** Everything determined by a request and its signer, before any document is read. */
 export interface SigningPlan {
@@ -104,59 +101,24 @@ function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint
   });
 }
 
-/** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
-export async function prepareSignatures(
-  { format, algorithm, level, chain, isText, parameters }: SigningPlan,
-  documents: readonly InputDocument[],
-  threads: Pick<WorkThreads, 'run'>,
-): Promise<PreparedSignatures> {
-  const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
-  const workload = formats[format].format.workload(parameters);
-  const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
-  const isForThread = isLong(contents, workload) || (documents.length > 1 && documents.length * textLength(parameters) > textOnLoopMax);
-  const prepared =
-    (isForThread ? undefined : preparedQuickly(task)) ??
-    (await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload));
-  return { format, algorithm, level, chain, isText, prepared };
-}
-
-/** Prepares signatures on the event loop, unless that takes long. */
-function preparedQuickly(task: PrepareTask): readonly Prepared<unknown>[] | undefined {
-  try {
-    return prepareTask({ ...task, moment: { ...task.moment, mustBeQuick: true } });
-  } catch (error) {
-    if (isFault(error, 'NOT_QUICK')) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Characters of parameters and states, once for each document, beyond which the event loop is held
- * too long.
- */
-const textOnLoopMax = 512 * 1024;
-
-function textLength(plain: unknown): number {
-  return JSON.stringify(plain)?.length ?? 0;
-}
-
-/**
- * More documents than these, however small, hold the event loop too long: each takes about 0.1 ms.
- */
-const usualDocumentsOnLoop = 200;
-
-function isLong(
-  contents: readonly Content[],
-  { threadBeyondBytes, isRisky, documentsOnLoopMax = usualDocumentsOnLoop }: Workload,
-): boolean {
-  if (threadBeyondBytes === 0 || contents.length > documentsOnLoopMax || isBig(contents, threadBeyondBytes)) return true;
-  return isRisky !== undefined && contents.some((content) => content instanceof Uint8Array && isRisky(content));
-}
-
 /** Services needed for completion. */
 export interface Completing {
   readonly threads: WorkThreads;
   readonly levels: Pick<Levels, 'order'>;
+}
+
+/**
+ * As `completeSignatures`, for baseline B where that takes no longer than the event loop may be
+ * held; otherwise undefined.
+ * @throws {Error} if a result does not verify
+ */
+export function completeAtOnce(
+  signatures: PreparedSignatures,
+  values: ReadonlyMap<string, Uint8Array>,
+): readonly SignatureEvidence[] | undefined {
+  if (signatures.level !== undefined) return undefined;
+  const task = completeTaskOf(signatures, values);
+  return threadFor(task) === undefined ? evidenceOf(signatures, completeTask(task).map(withoutNotice)) : undefined;
 }
 
 /**
@@ -166,36 +128,58 @@ export interface Completing {
  * @throws {Error} if a result does not verify
  */
 export async function completeSignatures(
-  { format, algorithm, chain, level, prepared }: PreparedSignatures,
+  prepared: PreparedSignatures,
   values: ReadonlyMap<string, Uint8Array>,
   { threads, levels }: Completing,
 ): Promise<readonly SignatureEvidence[]> {
-  const signing: Signing | undefined = chain === undefined || algorithm === undefined ? undefined : { algorithm, chain };
-  const signatures = prepared.map((one) => ({ prepared: one, value: valueOf(one, values) }));
   const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
-    const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
-    const workloads = task.signatures.map(({ prepared: { state } }) => formats[format].format.completion(state));
-    const workload = workloads.find((one) => contents.length > 0 && isLong(contents, one));
-    if (workload !== undefined) return inThread(threads, 'completeTask', task, workload);
-    const states = task.signatures.map(({ prepared: { state } }) => state);
-    if (states.length > 1 && textLength(states) > textOnLoopMax)
-      return inThread(threads, 'completeTask', task, workloads[0] ?? usualWorkload);
-    const valuesTakeLong = chain !== undefined && takesLong(chain.publicKey, task.signatures.length);
-    return valuesTakeLong ? inThread(threads, 'completeTask', task, usualWorkload) : completeTask(task);
+    const workload = threadFor(task);
+    return workload === undefined ? completeTask(task) : inThread(threads, 'completeTask', task, workload);
   };
-  let made: readonly Pick<SignatureEvidence, 'evidence' | 'notice'>[];
-  if (level === undefined) made = (await complete({ format, signatures, signing })).map((evidence) => ({ evidence }));
-  else {
-    if (signing === undefined) throw new Error(`the format ${format} has no levels without a signer`);
-    const raising = {
-      ...{ signatures, signing },
-      writer: { ...levelWriter(format), ...levelReader(format, threads) },
-      complete: async (additions: readonly Additions[]) =>
-        complete({ format, signing, signatures: signatures.map((one, index) => ({ ...one, additions: additions[index] })) }),
-    };
-    const raisedOnes = await completeAtLevel(raising, levels.order(level, signing.chain));
-    made = raisedOnes.map(({ evidence, ...reached }) => ({ evidence, notice: noticeOf(reached) }));
-  }
+  const task = completeTaskOf(prepared, values);
+  const { format, signatures, signing } = task;
+  const { level } = prepared;
+  if (level === undefined) return evidenceOf(prepared, (await complete(task)).map(withoutNotice));
+  if (signing === undefined) throw new Error(`the format ${format} has no levels without a signer`);
+  const raising = {
+    ...{ signatures, signing },
+    writer: { ...levelWriter(format), ...levelReader(format, threads) },
+    complete: async (additions: readonly Additions[]) =>
+      complete({ ...task, signatures: signatures.map((one, index) => ({ ...one, additions: additions[index] })) }),
+  };
+  const raised = await completeAtLevel(raising, levels.order(level, signing.chain));
+  return evidenceOf(
+    prepared,
+    raised.map(({ evidence, ...reached }) => ({ evidence, notice: noticeOf(reached) })),
+  );
+}
+
+function completeTaskOf({ format, algorithm, chain, prepared }: PreparedSignatures, values: ReadonlyMap<string, Uint8Array>): CompleteTask {
+  const signing: Signing | undefined = chain === undefined || algorithm === undefined ? undefined : { algorithm, chain };
+  return { format, signing, signatures: prepared.map((one) => ({ prepared: one, value: valueOf(one, values) })) };
+}
+
+/** Returns the workload of a completion that takes too long for the event loop; otherwise undefined. */
+function threadFor({ format, signatures, signing }: CompleteTask): Workload | undefined {
+  const { completion } = formats[format].format;
+  const contents = signatures.flatMap(({ prepared }) => prepared.contents);
+  const long =
+    contents.length === 0 ? undefined : signatures.map(({ prepared }) => completion(prepared.state)).find((one) => isLong(contents, one));
+  if (long !== undefined) return long;
+  const states = signatures.map(({ prepared }) => prepared.state);
+  if (states.length > 1 && textLength(states) > textOnLoopMax) return completion(states[0]);
+  return signing !== undefined && takesLong(signing.chain.publicKey, signatures.length) ? usualWorkload : undefined;
+}
+
+function withoutNotice(evidence: Evidence): Pick<SignatureEvidence, 'evidence' | 'notice'> {
+  return { evidence };
+}
+
+/** Names the evidence after the documents. */
+function evidenceOf(
+  { prepared }: PreparedSignatures,
+  made: readonly Pick<SignatureEvidence, 'evidence' | 'notice'>[],
+): readonly SignatureEvidence[] {
   return prepared.map(({ id, covers }, index) => {
     const one = made[index];
     if (one === undefined) throw new RangeError('a signature has no evidence');
@@ -270,25 +254,4 @@ export function documentsAsPrepared(documents: readonly InputDocument[], { prepa
     const file: SignedFile = { ...source.content, digest };
     return { ...document, source: { content: file } };
   });
-}
-
-const module = moduleFile('./formats', import.meta.url);
-
-/**
- * Runs a function of `formats.ts` in a thread.
- * @throws {Refusal} UNSUPPORTED if it takes too long; DOCUMENT_INVALID beyond a deadline of its own
- */
-async function inThread<T>(
-  threads: Pick<WorkThreads, 'run'>,
-  name: 'prepareTask' | 'completeTask' | 'archiveImprintTask' | 'levelOfTask',
-  task: PrepareTask | CompleteTask | LevelReadTask | LevelOfTask,
-  { lane, deadline }: Pick<Workload, 'lane' | 'deadline'>,
-): Promise<T> {
-  try {
-    return await threads.run<T>({ module, name, lane, ...(deadline === undefined ? {} : { deadlineMs: deadline.ms }) }, task);
-  } catch (error) {
-    if (!isFault(error, 'TASK_TIMEOUT')) throw error;
-    if (deadline !== undefined) throw new Refusal('DOCUMENT_INVALID', { at: deadline.at, message: deadline.message, cause: error });
-    throw refusalOf(error, { at: '/inputDocuments', message: 'reading the documents takes too long' });
-  }
 }

@@ -33,7 +33,7 @@ export async function keepingOutcome<T>(keeper: SettlementParty, work: () => Pro
 }
 
 /** Runs the work of a request; its settling commits contain the steps of this party too. */
-export async function settlingWith<T>(party: SettlementParty, work: () => Promise<T>): Promise<T> {
+export function settlingWith<T>(party: SettlementParty, work: () => Promise<T>): Promise<T> {
   return currentParties.run([...(currentParties.getStore() ?? []), party], work);
 }
 

@@ -262,7 +262,7 @@ describe('a wrong secret', () => {
     const log = recordingLog();
     const nothing = async (): Promise<void> => Promise.resolve();
     const parts = {
-      ...{ store, cache: { reread: nothing, bringUpToDate: nothing }, seals: new Seals(token, log) },
+      ...{ store, cache: { reread: nothing, isUpToDate: () => false, bringUpToDate: nothing }, seals: new Seals(token, log) },
       ...{ slots: new AttemptSlots(() => store.now()), known: new KnownSecrets() },
     };
     const activation = new Activation(parts, { attemptMaxMs: 60_000, waitMs: 1000 });

@@ -8,7 +8,8 @@ import { type Content, type EvidencePiece, type OpenFile, contentPieces } from '
 import { evidenceBase64 } from '../../src/documents/big-content.ts';
 import { LongAnswer } from '../../src/documents/long-answer.ts';
 import type { CmsParameters } from '../../src/signatures/cms/cms.ts';
-import { completeSignatures, prepareSignatures } from '../../src/signatures/signatures.ts';
+import { prepareSignatures } from '../../src/signatures/prepare-signatures.ts';
+import { completeSignatures } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { documentOf, joined, keyPem, noLevels, planOf, softwareSigner, valueOf } from './software-signer.ts';
 

@@ -5,7 +5,7 @@ import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
-import { prepareSignatures } from '../../src/signatures/signatures.ts';
+import { prepareSignatures } from '../../src/signatures/prepare-signatures.ts';
 import type { ThreadFunction } from '../../src/threads/work-threads.ts';
 import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';

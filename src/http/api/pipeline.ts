@@ -64,7 +64,7 @@ interface Exchange {
  * order (§2), does the work, writes the audit record, and sends the answer.
  * @throws {Problem}
  */
-export async function serve(
+export function serve(
   kind: RequestKind,
   services: RequestServices,
   exchange: Exchange,
@@ -72,7 +72,7 @@ export async function serve(
 ): Promise<void> {
   if (services.draining.refusing)
     throw new Problem(503, 'the service is shutting down', { headers: { 'Retry-After': '5', Connection: 'close' } });
-  await services.draining.during(async () => serveNow(kind, services, exchange, workOf));
+  return services.draining.during(async () => serveNow(kind, services, exchange, workOf));
 }
 
 async function serveNow(
@@ -130,16 +130,16 @@ export async function whileAdmitted<T>(
   audited: AuditedRequest,
   work: () => Promise<T>,
 ): Promise<T> {
-  await admission.enter();
+  if (!admission.entersAtOnce()) await admission.enter();
   const value = await services.audit.carryOut(audited, work);
-  await admission.confirm();
+  if (!admission.confirmsAtOnce()) await admission.confirm();
   return value;
 }
 
 /** @throws {Problem} 403 if the client was revoked while its request ran */
 export async function stillAdmitted(admission: Admission): Promise<void> {
   try {
-    await admission.confirm();
+    if (!admission.confirmsAtOnce()) await admission.confirm();
   } catch (error) {
     throw error instanceof RegistrationEnded ? noLongerRegistered() : error;
   }

@@ -19,7 +19,7 @@ interface Asked {
   readonly pace?: OperationPaceName | undefined;
 }
 
-interface Gate extends Pick<RequestServices, 'guard' | 'callerOf' | 'admit'> {
+interface Gate extends Pick<RequestServices, 'guard' | 'callerAtOnce' | 'callerOf' | 'admit'> {
   readonly audit: Pick<Audit, 'refuseClient'>;
 }
 
@@ -54,7 +54,7 @@ async function reachAs(
   const { socket } = request;
   if (pace !== undefined) gate.guard.pace.take(pace, client);
   const address = socket.remoteAddress;
-  const caller = await gate.callerOf(request);
+  const caller = gate.callerAtOnce(request) ?? (await gate.callerOf(request));
   if (caller === undefined) {
     // A connection refused earlier may already have delivered its first request; that refusal has
     // been recorded with its own reason.

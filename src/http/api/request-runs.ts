@@ -50,13 +50,16 @@ export class RequestRuns {
    */
   async publish(ending: Ending): Promise<Ending> {
     let { answer } = ending;
-    for (const { deliveries, isDone } of this.#runs) if (isDone) answer = withPaths(answer, await deliveries.publish());
+    for (const { deliveries, isDone } of this.#runs) {
+      if (isDone && deliveries.needsCommit) answer = withPaths(answer, await deliveries.publish());
+    }
     return answer === ending.answer ? ending : { ...ending, answer };
   }
 
   /** `outlivesAnswer`: what is due stays, for a repetition, even if this answer does not leave. */
   async end({ outlivesAnswer }: { readonly outlivesAnswer: boolean }, log: Logger): Promise<void> {
     for (const { deliveries } of this.#runs) {
+      if (deliveries.isEmpty) continue;
       try {
         await deliveries.end({ staysDue: outlivesAnswer });
       } catch (error) {

@@ -33,6 +33,8 @@ export interface RequestServices {
    * Seconds after which a retry makes sense, while the token could not serve a new request in time.
    */
   readonly busySeconds: () => number | undefined;
+  /** As `callerOf`, unless the state store must be looked at: then undefined. */
+  readonly callerAtOnce: (request: IncomingMessage) => Caller | undefined;
   /** Returns the registered client behind a connection. */
   readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
   /**

@@ -61,6 +61,12 @@ export async function callerOf(request: IncomingMessage, clients: ClientRegistry
   return spki === undefined ? undefined : clients.find(spki);
 }
 
+/** As `callerOf`, unless the state store must be looked at. */
+export function callerAtOnce(request: IncomingMessage, clients: ClientRegistry): Caller | undefined {
+  const spki = spkiBehind(request.socket);
+  return spki === undefined ? undefined : clients.findAtOnce(spki);
+}
+
 /** Returns what tells the client of a connection from others, whether it is registered or not. */
 export function clientOf(request: IncomingMessage): string {
   return spkiBehind(request.socket) ?? '';

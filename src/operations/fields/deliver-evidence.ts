@@ -7,7 +7,8 @@ import {
   type InputDocument,
   isFileName,
 } from '../../documents/document.ts';
-import { evidenceBase64, writePieces } from '../../documents/big-content.ts';
+import { evidenceBase64, isBig, smallBase64, writePieces } from '../../documents/big-content.ts';
+import type { LongAnswer } from '../../documents/long-answer.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -23,6 +24,13 @@ type Outlet = Pick<Context, 'caller' | 'config' | 'threads' | 'transfers' | 'sta
 /** Destination of evidence. */
 export type Output = { readonly mode: 'BASE_64' | 'PLAIN' | 'FTM' } | { readonly mode: 'FILE_PATH'; readonly directory: OutputDirectory };
 
+/** As `openOutput`, where the evidence goes into the answer; otherwise undefined. */
+export function outputAtHand(inputs: OptionalInputs | undefined): Output | undefined {
+  const { outputMode: mode = 'BASE_64', outputDirectory: path } = inputs?.evidenceOutput ?? {};
+  if (mode === 'FTM' || (mode === 'FILE_PATH' && path !== undefined)) return undefined;
+  return { mode: mode === 'FILE_PATH' ? 'BASE_64' : mode };
+}
+
 /**
  * Opens the destination of the evidence before anything is signed.
  * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; UNSUPPORTED for FTM without a transfer
@@ -32,17 +40,33 @@ export async function openOutput(
   inputs: OptionalInputs | undefined,
   { caller, config, transfers, stagedNames, deliveries }: Pick<Outlet, 'caller' | 'config' | 'transfers' | 'stagedNames' | 'deliveries'>,
 ): Promise<Output> {
-  const { outputMode: mode = 'BASE_64', outputDirectory: path } = inputs?.evidenceOutput ?? {};
-  if (mode === 'FTM' && transfers === undefined) {
+  const atHand = outputAtHand(inputs);
+  if (atHand !== undefined) return atHand;
+  const { outputMode: mode, outputDirectory: path } = inputs?.evidenceOutput ?? {};
+  if (mode !== 'FILE_PATH' || path === undefined) {
+    if (transfers !== undefined) return { mode: 'FTM' };
     throw new Refusal('UNSUPPORTED', { at: `${at}/outputMode`, message: 'this service has no file transfer store' });
   }
-  if (mode !== 'FILE_PATH' || path === undefined) return { mode: mode === 'FILE_PATH' ? 'BASE_64' : mode };
   const { writeDirectories, writeMode } = config.documents;
   const allowed = config.tenants[caller.tenant]?.writeDirectories ?? writeDirectories;
   const options = { names: stagedNames, at: `${at}/outputDirectory`, mode: Number.parseInt(writeMode, 8) };
   const directory = await OutputDirectory.open(path, allowed, options);
   deliveries.addDirectory(directory);
   return { mode, directory };
+}
+
+/** As `deliverEvidence`, for small evidence that goes into the answer; otherwise undefined. */
+export function evidenceAtHand(
+  output: Output,
+  documents: readonly Named[],
+  evidence: readonly SignatureEvidence[],
+  context: Outlet,
+): EvidenceDocument[] | undefined {
+  const { mode } = output;
+  if (mode === 'FILE_PATH' || mode === 'FTM' || evidence.some((one) => isBig(one.evidence.content))) return undefined;
+  const pairs = pairsOf(documents, evidence);
+  checkAnswerSize(pairs, context.config.limits.answerMaxBytes);
+  return pairs.map((one) => inAnswer(one, mode === 'PLAIN' ? undefined : smallBase64(one.evidence.content)));
 }
 
 /**
@@ -57,24 +81,15 @@ export async function deliverEvidence(
   evidence: readonly SignatureEvidence[],
   context: Outlet,
 ): Promise<EvidenceDocument[]> {
-  const pairs = evidence.map((one): Pair => {
-    const document = documents[one.document];
-    if (document === undefined) throw new RangeError('evidence is named after a document of the request');
-    return { document, evidence: one.evidence };
-  });
+  const pairs = pairsOf(documents, evidence);
   try {
     if (output.mode === 'FILE_PATH') return await intoFiles(output, pairs, context);
     if (output.mode === 'FTM') return await intoTransferStore(pairs, context);
     checkAnswerSize(pairs, context.config.limits.answerMaxBytes);
     return await Promise.all(
-      pairs.map(async (one) => {
-        const { content } = one.evidence;
-        const base64OrText =
-          output.mode === 'PLAIN'
-            ? { plainData: { plainValue: textOf(content) } }
-            : { base64Data: { base64Value: await evidenceBase64(content, context.threads) } };
-        return evidenceDocument(one.document, one.evidence, base64OrText);
-      }),
+      pairs.map(async (one) =>
+        inAnswer(one, output.mode === 'PLAIN' ? undefined : await evidenceBase64(one.evidence.content, context.threads)),
+      ),
     );
   } catch (error) {
     if (!isFault(error, 'CONTENT_CHANGED')) throw error;
@@ -85,6 +100,21 @@ export async function deliverEvidence(
 /** Evidence with the document that it is named after. */
 interface Pair extends Pick<SignatureEvidence, 'evidence'> {
   readonly document: Named;
+}
+
+function pairsOf(documents: readonly Named[], evidence: readonly SignatureEvidence[]): Pair[] {
+  return evidence.map((one) => {
+    const document = documents[one.document];
+    if (document === undefined) throw new RangeError('evidence is named after a document of the request');
+    return { document, evidence: one.evidence };
+  });
+}
+
+/** `base64Value`: the evidence in base64; undefined: as text. */
+function inAnswer({ document, evidence }: Pair, base64Value: string | LongAnswer | undefined): EvidenceDocument {
+  const base64OrText =
+    base64Value === undefined ? { plainData: { plainValue: textOf(evidence.content) } } : { base64Data: { base64Value } };
+  return evidenceDocument(document, evidence, base64OrText);
 }
 
 async function intoFiles(

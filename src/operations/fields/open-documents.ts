@@ -23,26 +23,32 @@ export class OpenedDocuments {
   readonly #handles: FileHandle[] = [];
   #inMemoryBytes = 0;
 
-  /** Opens a document. Throws the same errors as `openDocuments`. */
-  async add(field: InputDocumentField, at: string, context: FileAccess): Promise<void> {
-    const { ID: id, fileName, mimeType, password, plainData, base64Data, filePathData, FTMData, digest } = field;
-    if (digest !== undefined) {
-      const hash = hashOfOid(digest.digestAlgOID);
-      if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
-      this.documents.push({ id, fileName, source: { digest: { hash, value: digest.digestValue } } });
+  /** Adds a document that is in the request itself. */
+  addAtHand(field: InputDocumentField): void {
+    const { ID: id, fileName, plainData, base64Data, digest } = field;
+    if (digest === undefined) {
+      this.#add(field, base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array());
       return;
     }
-    let content: Content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
-    let origin: DocumentOrigin | undefined;
+    const hash = hashOfOid(digest.digestAlgOID);
+    if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
+    this.documents.push({ id, fileName, source: { digest: { hash, value: digest.digestValue } } });
+  }
+
+  /** Opens a document. Throws the same errors as `openDocuments`. */
+  async add(field: InputDocumentField, at: string, context: FileAccess): Promise<void> {
+    const { filePathData, FTMData } = field;
     if (filePathData !== undefined) {
-      content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
-      origin = { filePath: filePathData.filePath };
-    }
-    if (FTMData !== undefined) {
-      content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
-      origin = { fileID: FTMData.fileID };
-    }
-    this.documents.push({ id, fileName, mimeType, password, isText: plainData !== undefined, origin, source: { content } });
+      const { filePath } = filePathData;
+      this.#add(field, await this.#openPath(filePath, `${at}/filePathData/filePath`, context), { filePath });
+    } else if (FTMData !== undefined) {
+      this.#add(field, await this.#openTransfer(FTMData, `${at}/FTMData`, context), { fileID: FTMData.fileID });
+    } else this.addAtHand(field);
+  }
+
+  /** Whether documents are files, which may change. */
+  get areFiles(): boolean {
+    return this.#handles.length > 0;
   }
 
   /**
@@ -57,6 +63,10 @@ export class OpenedDocuments {
 
   async close(): Promise<void> {
     for (const handle of this.#handles.splice(0)) await handle.close();
+  }
+
+  #add({ ID: id, fileName, mimeType, password, plainData }: InputDocumentField, content: Content, origin?: DocumentOrigin): void {
+    this.documents.push({ id, fileName, mimeType, password, isText: plainData !== undefined, origin, source: { content } });
   }
 
   async #openPath(path: string, at: string, { caller, config }: FileAccess): Promise<Content> {
@@ -98,6 +108,14 @@ export class OpenedDocuments {
     }
     return content.subarray(0, filled);
   }
+}
+
+/** As `openDocuments`, for documents that are in the request itself; otherwise undefined. */
+export function documentsAtHand(fields: readonly InputDocumentField[]): OpenedDocuments | undefined {
+  if (fields.some(({ filePathData, FTMData }) => filePathData !== undefined || FTMData !== undefined)) return undefined;
+  const opened = new OpenedDocuments();
+  for (const field of fields) opened.addAtHand(field);
+  return opened;
 }
 
 /**

@@ -36,13 +36,14 @@ export async function signingKey(keyReference: KeyReference, asked: AskedFormat,
   const { caller, keys, identities } = context;
   const identity = identities.findByReference(caller.tenant, keyReference.reference);
   if (identity !== undefined) return identityKey(identity, keyReference, asked, context);
-  const key = await keys.find(caller.tenant, keyReference.reference);
+  const { reference } = keyReference;
+  const key = keys.findAtOnce(caller.tenant, reference) ?? (await keys.find(caller.tenant, reference));
   keys.checkUsable(key, 'sign');
   const given = requiredSecret(key, 'SIGN', keyReference);
   return {
     signer: { key, chain: signerOf(key, context, asked.trustedCa?.fingerprint) },
     identity: undefined,
-    sign: async (toBeSigned, _signatures, complete) => keys.sign(key, given, toBeSigned, complete),
+    sign: (toBeSigned, _signatures, complete) => keys.sign(key, given, toBeSigned, complete),
   };
 }
 

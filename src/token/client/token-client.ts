@@ -261,7 +261,7 @@ export class TokenClient implements Token {
     return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey);
   }
 
-  async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
+  #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service is shutting down');
     // The host would close the connection, and other requests would fail with it.

@@ -13,13 +13,19 @@ import { reach } from '../../../src/http/api/reach.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 
 const caller: Caller = { spkiSha256: 'a', name: 'app', tenant: tenantId('demo'), roles: new Set(['signature']) };
-const registrations = { upToDate: async () => Promise.resolve(), holds: () => true, entered: () => undefined, left: () => undefined };
+const registrations = {
+  isUpToDate: true,
+  upToDate: async () => Promise.resolve(),
+  holds: () => true,
+  entered: () => undefined,
+  left: () => undefined,
+};
 
 /** A service that takes one request at a time of each client; `work` carries it out. Answers its port, and whether it takes another one. */
 async function service(found: () => Promise<Caller | undefined>, work: () => Promise<void>) {
   const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), new WorkThreads(), () => 'client');
   const gate = {
-    ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerOf: found },
+    ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerAtOnce: () => undefined, callerOf: found },
     admit: (one: Caller, role: 'signature', cut: () => void) => new ClientAdmission(registrations, one, role, cut),
   };
   const reached = Promise.withResolvers<ServerResponse>();

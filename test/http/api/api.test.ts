@@ -60,6 +60,7 @@ const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenant
 let isRegistered = true;
 /** A registry in which that caller is registered as long as a test wants. */
 const registrations = {
+  isUpToDate: true,
   upToDate: async () => Promise.resolve(),
   holds: () => isRegistered,
   entered: () => undefined,
@@ -83,6 +84,7 @@ async function answerTo(
     log,
     draining,
     busySeconds: () => busySeconds,
+    callerAtOnce: () => caller,
     callerOf: async () => Promise.resolve(caller),
     admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
     audit: noAudit,
