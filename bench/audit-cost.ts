@@ -2,53 +2,43 @@
  * Cost of the audit log: the same requests with and without it, in turns, on two otherwise
  * identical services.
  */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { measureLoad, serverCpuPerRequest, type Target } from './native-tools.ts';
+import { measureLoad, serverCpuPerRequest, type Load, type Target } from './native-tools.ts';
 import { startOwnService, stopOwnService } from './own-service.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
-const goal = 0.9;
-const loopDelayGoalMs = 10;
-const turns = [true, false, false, true, true, false, false, true];
-const loadLength = { seconds: 4, warmup: 1 };
+const goals = { cpuMicroseconds: 60, p99Times: 1.5, rate: 0.9, loopDelayMs: 10 } as const;
+const connectionCounts = [8, 32];
+const turns = [true, false, false, true, true, false, false, true, true, false];
+const loadLength = { seconds: 3, warmup: 0.5 };
+const warmUpRequests = 15_000;
 const signOperation = 'signature/sign';
+const document = randomBytes(768).toString('base64');
 
-export interface AuditCost {
-  readonly connections: number;
-  /** Requests per second with and without the audit log: the mean of the turns. */
-  readonly on: number;
-  readonly off: number;
-  /** CPU seconds for a request's record, over all processes of the service. */
-  readonly cpuSeconds: number;
-  /** 99th percentile of the event loop's delay under load with the audit log, in the worst turn. */
-  readonly loopDelayP99Ms: number;
-  readonly errors: number;
+interface Measurable extends Target {
+  readonly opsUrl: string;
 }
 
-export function auditCostLine({ connections, on, off, cpuSeconds, loopDelayP99Ms, errors }: AuditCost): string {
-  const ratio = (on / off).toFixed(2);
-  const failures = errors === 0 ? '' : `; ERRORS: ${errors}`;
-  return `HTTPS rawSignature (P-256) with audit / without, ${connections} connections: ${on.toFixed(0)}/s / ${off.toFixed(0)}/s = ${ratio} (goal ${goal}), ${(cpuSeconds * 1e6).toFixed(0)} us CPU a record; event loop p99 ${loopDelayP99Ms.toFixed(1)} ms late, ${(loopDelayP99Ms / loopDelayGoalMs).toFixed(2)} of the limit ${loopDelayGoalMs} ms${failures}`;
+/** One turn; the delay of the event loop is its 99th percentile. */
+interface Turn extends Load {
+  readonly loopDelayMs: number;
 }
 
-/**
- * `makeBody` makes the request's body for a key. The key is P-256: the less work the token has, the
- * more the record's cost shows.
- */
-export async function measureAuditCost(
-  connectionCounts: readonly number[],
-  makeBody: (key: { reference: string; password: string }) => object,
-): Promise<AuditCost[]> {
+/** Returns the cost of a record as lines of text, with medians of the turns. */
+export async function auditCostLines(): Promise<string[]> {
   const directories = [mkdtempSync(join(tmpdir(), 'signetd-bench-on-')), mkdtempSync(join(tmpdir(), 'signetd-bench-off-'))] as const;
   try {
-    const on = await startService(directories[0], true, makeBody);
-    const off = await startService(directories[1], false, makeBody);
-    const costs: AuditCost[] = [];
-    for (const connections of connectionCounts) costs.push(await compare(connections, on, off));
-    return costs;
+    const services = { on: await startService(directories[0], true), off: await startService(directories[1], false) };
+    for (const service of Object.values(services)) {
+      for (let done = 0; done < warmUpRequests;) done += (await measureLoad(service, { connections: 32, seconds: 3, warmup: 0 })).requests;
+    }
+    const lines: string[] = [];
+    for (const connections of connectionCounts) lines.push(await compare(connections, services));
+    return lines;
   } finally {
     for (const directory of directories) {
       stopOwnService(directory);
@@ -57,41 +47,52 @@ export async function measureAuditCost(
   }
 }
 
-interface Measurable extends Target {
-  readonly opsUrl: string;
-}
-
-async function compare(connections: number, on: Measurable, off: Measurable): Promise<AuditCost> {
-  const rates = { on: 0, off: 0 };
-  const cpu = { on: 0, off: 0 };
-  let loopDelayP99Ms = 0;
-  let errors = 0;
+async function compare(connections: number, services: Readonly<Record<'on' | 'off', Measurable>>): Promise<string> {
+  const measured: Record<'on' | 'off', Turn[]> = { on: [], off: [] };
   for (const isOn of turns) {
-    const { opsUrl } = isOn ? on : off;
+    const name = isOn ? 'on' : 'off';
+    const { opsUrl } = services[name];
     // Starts a new measurement.
     await eventLoopDelayP99Ms(opsUrl);
     // One after the other: they would take the processor from each other.
-    const load = await measureLoad(isOn ? on : off, { connections, ...loadLength });
-    if (isOn) loopDelayP99Ms = Math.max(loopDelayP99Ms, await eventLoopDelayP99Ms(opsUrl));
-    rates[isOn ? 'on' : 'off'] += load.requestsPerSecond / (turns.length / 2);
-    cpu[isOn ? 'on' : 'off'] += serverCpuPerRequest(load) / (turns.length / 2);
-    errors += load.errors;
+    const load = await measureLoad(services[name], { connections, ...loadLength });
+    measured[name].push({ ...load, loopDelayMs: await eventLoopDelayP99Ms(opsUrl) });
   }
-  return { connections, ...rates, cpuSeconds: cpu.on - cpu.off, loopDelayP99Ms, errors };
+  const both = (of: (turn: Turn) => number): { readonly on: number; readonly off: number } => ({
+    on: median(measured.on.map(of)),
+    off: median(measured.off.map(of)),
+  });
+  const rate = both(({ requestsPerSecond }) => requestsPerSecond);
+  const cpu = both((turn) => 1e6 * serverCpuPerRequest(turn));
+  const p99 = both(({ p99Milliseconds }) => p99Milliseconds);
+  const { on: loopDelay } = both(({ loopDelayMs }) => loopDelayMs);
+  const errors = [...measured.on, ...measured.off].reduce((sum, turn) => sum + turn.errors, 0);
+  const { cpuMicroseconds, p99Times, rate: rateGoal, loopDelayMs } = goals;
+  const record = cpu.on - cpu.off;
+  return (
+    `rawSignature (P-256) with audit / without, ${connections} connections: ${rate.on.toFixed(0)}/s / ${rate.off.toFixed(0)}/s = ${(rate.on / rate.off).toFixed(2)} ` +
+    `(goal ${rateGoal}); a record ${record.toFixed(0)} us CPU, ${(record / cpuMicroseconds).toFixed(2)} of the goal; ` +
+    `p99 ${p99.on.toFixed(1)} ms / ${p99.off.toFixed(1)} ms = ${(p99.on / p99.off).toFixed(2)} (goal ${p99Times}); ` +
+    `event loop p99 ${loopDelay.toFixed(1)} ms late, ${(loopDelay / loopDelayMs).toFixed(2)} of the limit${errors === 0 ? '' : `; ERRORS: ${errors}`}`
+  );
 }
 
-async function startService(
-  directory: string,
-  isAudited: boolean,
-  makeBody: (key: { reference: string; password: string }) => object,
-): Promise<Measurable> {
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** The key is P-256: the less work the token has, the more the record's cost shows. */
+async function startService(directory: string, isAudited: boolean): Promise<Measurable> {
   const description = startOwnService(
     directory,
     isAudited ? undefined : (config) => ({ ...config, audit: { ...config.audit, enabled: false } }),
   );
   const service = new ServiceClient(description, description.clients.other);
   const bodyFile = join(directory, 'request.json');
-  writeFileSync(bodyFile, JSON.stringify(makeBody(await service.createKey())), { mode: 0o600 });
+  const inputDocuments = [{ ID: 'd', base64Data: { base64Value: document } }];
+  writeFileSync(bodyFile, JSON.stringify({ keyReference: await service.createKey(), parameters: { rawSignature: {} }, inputDocuments }), {
+    mode: 0o600,
+  });
   const { caCertificate, opsUrl } = description;
   const pids = signetdPids(directory);
   return { url: service.urlOf(signOperation), client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids, opsUrl };
@@ -101,7 +102,7 @@ async function startService(
  * Returns the 99th percentile of the daemon's event loop delay since the last call, in
  * milliseconds, from its own metrics.
  */
-export async function eventLoopDelayP99Ms(opsUrl: string): Promise<number> {
+async function eventLoopDelayP99Ms(opsUrl: string): Promise<number> {
   const answer = await fetch(new URL('/metrics', opsUrl));
   const found = /^signetd_event_loop_delay_seconds\{quantile="0\.99"\} (\S+)$/m.exec(await answer.text());
   if (found === null) throw new Error('the metrics have no event loop delay');

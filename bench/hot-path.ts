@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBareServer } from './bare-server-process.ts';
@@ -85,7 +85,9 @@ export async function hotPathLines(
   types: readonly KeyType[] = keyTypes,
 ): Promise<string[]> {
   const home = join(directory, 'hot-path');
-  const token = createScratchToken(directory);
+  const tokenDirectory = join(directory, 'hot-path-token');
+  mkdirSync(tokenDirectory);
+  const token = createScratchToken(tokenDirectory);
   const ceilings: Ceiling[] = [];
   for (const type of token === undefined ? [] : types) {
     say(`${type}, C alone`);

@@ -1,18 +1,37 @@
-/** One part of the bench: `part.ts 2d-doc|levels|pades|transfer|xades`. */
+/** One part of the bench: `part.ts 2d-doc|audit|hot-path|levels|pades|transfer|xades`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { auditCostLines } from './audit-cost.ts';
+import { hotPathLines } from './hot-path.ts';
 import { levelLines } from './levels.ts';
 import { padesLines } from './pades.ts';
-import { readQuickstart } from './quickstart-description.ts';
+import { keyTypes } from './native-tools.ts';
+import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { transferLines } from './transfer.ts';
 import { twoDDocLines } from './two-d-doc.ts';
 import { xadesLines } from './xades.ts';
 
-const parts = { '2d-doc': twoDDocLines, levels: levelLines, pades: padesLines, transfer: transferLines, xades: xadesLines };
+type Part = (quickstart: Quickstart, directory: string, say: (line: string) => void, options: readonly string[]) => Promise<string[]>;
 
-const [name = ''] = process.argv.slice(2);
-const linesOf = Object.entries(parts).find(([part]) => part === name)?.[1];
+const parts: Readonly<Record<string, Part>> = {
+  '2d-doc': twoDDocLines,
+  audit: async () => auditCostLines(),
+  // Options: types of keys.
+  'hot-path': async (_quickstart, directory, say, types) =>
+    hotPathLines(
+      directory,
+      say,
+      keyTypes.filter((type) => types.length === 0 || types.includes(type)),
+    ),
+  levels: levelLines,
+  pades: padesLines,
+  transfer: transferLines,
+  xades: xadesLines,
+};
+
+const [name = '', ...options] = process.argv.slice(2);
+const linesOf = Object.hasOwn(parts, name) ? parts[name] : undefined;
 if (linesOf === undefined) {
   console.error(`Which part? One of: ${Object.keys(parts).join(', ')}.`);
   process.exit(2);
@@ -24,7 +43,7 @@ if (quickstart === undefined) {
 }
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-'));
 try {
-  for (const line of await linesOf(quickstart, directory, (text) => process.stderr.write(`bench: ${text}\n`))) console.log(line);
+  for (const line of await linesOf(quickstart, directory, (text) => process.stderr.write(`bench: ${text}\n`), options)) console.log(line);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }
