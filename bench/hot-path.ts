@@ -144,8 +144,8 @@ async function answerBytes(quickstart: Quickstart): Promise<number> {
   return service.answerBytes(signOperation, requestOf(content, 'P-256', await service.createKey()));
 }
 
-function requestOf({ parameters, document }: Kind, type: KeyType, { reference, password }: Reference): object {
-  return { keyReference: { reference, password }, parameters, inputDocuments: [{ ID: 'd', ...document(type) }] };
+function requestOf(kind: Kind, type: KeyType, { reference, password }: Reference): object {
+  return { keyReference: { reference, password }, parameters: kind.parameters, inputDocuments: [{ ID: 'd', ...kind.document(type) }] };
 }
 
 async function targetOf(quickstart: Quickstart, home: string, kind: Kind, type: KeyType): Promise<Target> {

@@ -161,13 +161,14 @@ function completeTaskOf({ format, algorithm, chain, prepared }: PreparedSignatur
 
 /** Returns the workload of a completion that takes too long for the event loop; otherwise undefined. */
 function threadFor({ format, signatures, signing }: CompleteTask): Workload | undefined {
-  const { completion } = formats[format].format;
   const contents = signatures.flatMap(({ prepared }) => prepared.contents);
   const long =
-    contents.length === 0 ? undefined : signatures.map(({ prepared }) => completion(prepared.state)).find((one) => isLong(contents, one));
+    contents.length === 0
+      ? undefined
+      : signatures.map(({ prepared }) => formats[format].format.completion(prepared.state)).find((one) => isLong(contents, one));
   if (long !== undefined) return long;
   const states = signatures.map(({ prepared }) => prepared.state);
-  if (states.length > 1 && textLength(states) > textOnLoopMax) return completion(states[0]);
+  if (states.length > 1 && textLength(states) > textOnLoopMax) return formats[format].format.completion(states[0]);
   return signing !== undefined && takesLong(signing.chain.publicKey, signatures.length) ? usualWorkload : undefined;
 }
 
