@@ -6,8 +6,8 @@ import { entryBody } from './line.ts';
 import type { Entry, FilePlace } from './record.ts';
 
 const retryMs = 500;
-/** How long a record waits for others that are near. */
-const groupMaxMs = 4;
+/** How long a record waits at most for others that are near. */
+const waitMs = 4;
 /** Work that takes longer is not near its record: others do not wait for it. */
 const nearMaxMs = 20;
 
@@ -36,6 +36,7 @@ export class GroupWriter {
   readonly #chain: Chain;
   readonly #log: Logger;
   readonly #recovered: () => void;
+  readonly #waitMs: number;
   #waiting: Waiting[] = [];
   /** Writing of the current group and all later ones. */
   #work: Promise<void> | undefined;
@@ -48,10 +49,12 @@ export class GroupWriter {
   /** Lets the group leave that waits for other records. */
   #letLeave: (() => void) | undefined;
 
-  constructor(chain: Chain, log: Logger, recovered: () => void) {
+  /** @param wait how long a record waits at most for others, in milliseconds */
+  constructor(chain: Chain, log: Logger, recovered: () => void, wait = waitMs) {
     this.#chain = chain;
     this.#log = log;
     this.#recovered = recovered;
+    this.#waitMs = wait;
   }
 
   get writable(): boolean {
@@ -137,7 +140,7 @@ export class GroupWriter {
   async #gather(): Promise<void> {
     // Requests that end in the same turn of the event loop share a sync.
     await new Promise(setImmediate);
-    const leftMs = groupMaxMs - (performance.now() - (this.#waiting[0]?.sinceMs ?? 0));
+    const leftMs = this.#waitMs - (performance.now() - (this.#waiting[0]?.sinceMs ?? 0));
     if (leftMs <= 0 || this.#isClosed || !this.#isAnyNear()) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, leftMs);
