@@ -1,6 +1,6 @@
 /**
- * A long text of a large request, as bytes: it was checked and, if it is base64, decoded outside
- * the event loop, where it never becomes a string. The bytes may be in shared memory; they are no
+ * A long text of a request, as bytes: it was checked and, if it is base64, decoded when the body was
+ * read, and never becomes a string on the event loop. The bytes may be in shared memory; they are no
  * longer written to.
  */
 export class LongText {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, type Hmac } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { contentThread } from '../documents/big-content.ts';
-import type { DigestTask } from '../documents/content-thread.ts';
+import { contentThread, isBig } from '../documents/big-content.ts';
+import { digests as digestsHere, type DigestTask } from '../documents/content-thread.ts';
 import { LongText } from '../documents/long-text.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 
@@ -109,15 +109,16 @@ class Writer {
 }
 
 /**
- * Returns the SHA-512 of each long text of a value, as it was sent (UTF-8), computed in work
- * threads.
+ * Returns the SHA-512 of each long text of a value, as it was sent (UTF-8), computed in a work thread
+ * if they are big.
  */
 async function digestsOfLongTexts(value: unknown, threads: WorkThreads): Promise<ReadonlyMap<LongText, Uint8Array>> {
   const texts = longTextsIn(value);
   if (texts.length === 0) return new Map();
   // One task for all: a request may have thousands of texts.
   const tasks = texts.map(({ kind, bytes }): DigestTask => ({ content: bytes, hash: 'sha512', asBase64: kind === 'base64' }));
-  const digests = await threads.run<readonly Uint8Array[]>(contentThread.digests, { tasks });
+  const isForThread = isBig(texts.map(({ bytes }) => bytes));
+  const digests = isForThread ? await threads.run<readonly Uint8Array[]>(contentThread.digests, { tasks }) : digestsHere({ tasks });
   return new Map(texts.map((text, index) => [text, digests[index] ?? new Uint8Array()]));
 }
 

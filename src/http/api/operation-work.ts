@@ -7,7 +7,7 @@ import type { WorkThreads } from '../../threads/work-threads.ts';
 import { checkBodyHeaders, readBody } from '../body/body.ts';
 import { parseBigJson, type SharedBody } from '../json/big-json.ts';
 import { JsonError, TooManyValues } from '../json/json-scanner.ts';
-import { parseStrictJson } from '../json/strict-json.ts';
+import { parseSmallJson } from '../json/small-json.ts';
 import { Problem } from '../problem.ts';
 import { sendPieces } from '../send.ts';
 import { resultObject } from './answer.ts';
@@ -107,7 +107,7 @@ async function parseBody(
 ): Promise<Readonly<Record<string, unknown>>> {
   const json = { valuesMax: jsonValuesMax };
   try {
-    return Buffer.isBuffer(bytes) ? parseStrictJson(bytes, json) : await parseBigJson(bytes, json, threads);
+    return Buffer.isBuffer(bytes) ? parseSmallJson(bytes, json) : await parseBigJson(bytes, json, threads);
   } catch (error) {
     if (isFault(error, 'TASK_TIMEOUT')) throw new Problem(503, 'reading the body takes too long', { headers: { 'Retry-After': '5' } });
     if (!(error instanceof JsonError)) throw error;

@@ -3,8 +3,8 @@
  * left as a small value.
  */
 import { randomBytes } from 'node:crypto';
-import { isBase64, decodeInPlace } from './base64-in-place.ts';
 import { JsonError, JsonScanner, TooManyValues, type StringSpan } from './json-scanner.ts';
+import { decodeInPlace, isBase64 } from './strict-base64.ts';
 import { checkEncoding, parseScanned } from './strict-json.ts';
 import { sharedMemory } from '../../service/shared-memory.ts';
 
@@ -40,7 +40,10 @@ export function readBigJson(task: BigJsonTask): BigJsonResult {
   try {
     checkEncoding(bytes);
     const spans: StringSpan[] = [];
-    const found = (span: StringSpan): void => void spans.push(span);
+    const found = (span: StringSpan): boolean => {
+      spans.push(span);
+      return false;
+    };
     new JsonScanner(bytes, { valuesMax: task.valuesMax, long: { minBytes: longBytes, found } }).document();
     const mark = randomBytes(16).toString('hex');
     const { text, taken } = withoutLong(bytes, spans, mark);

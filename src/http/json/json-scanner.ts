@@ -25,20 +25,25 @@ const colon = 0x3a;
 const numberShape = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** In bytes read as Latin-1: what lies before the space. */
 const controls = /[^ -\xff]/;
-const controlSliceBytes = 1024 * 1024;
+const controlSliceBytes = 32 * 1024;
 
 /** Where a string lies, quotes included. */
 export interface StringSpan {
   readonly start: number;
   readonly end: number;
   readonly isName: boolean;
+  /** Name of the member whose value it is, if it is one. */
+  readonly member: string | undefined;
 }
 
 export interface ScanLimits {
   /** Values in all, the object itself included. */
   readonly valuesMax: number;
-  /** Told of each string with at least so many bytes. */
-  readonly long?: { readonly minBytes: number; found(span: StringSpan): void } | undefined;
+  /**
+   * Told of each string with at least so many bytes. `found` returns whether it has seen that the
+   * string has no control characters: then nobody else looks for them.
+   */
+  readonly long?: { readonly minBytes: number; found(span: StringSpan): boolean } | undefined;
 }
 
 /**
@@ -72,7 +77,7 @@ export class JsonScanner {
     if (this.#offset !== this.#bytes.length) this.#fail('something follows the object');
   }
 
-  #value(depth: number): void {
+  #value(depth: number, member?: string): void {
     this.#count();
     switch (this.#bytes[this.#offset]) {
       case openBrace:
@@ -82,7 +87,7 @@ export class JsonScanner {
         this.#array(depth);
         break;
       case quote:
-        this.#string(false);
+        this.#string({ isName: false, member });
         break;
       case 0x74:
         this.#literal('true');
@@ -115,14 +120,14 @@ export class JsonScanner {
       this.#space();
       const start = this.#offset;
       if (this.#bytes[start] !== quote) this.#fail('a member name is needed');
-      const escaped = this.#string(true);
+      const escaped = this.#string({ isName: true, member: undefined });
       const name = escaped ?? this.#bytes.toString('utf8', start + 1, this.#offset - 1);
       if (names.has(name)) throw new JsonError('duplicate member name', start);
       names.add(name);
       if (this.#next() !== colon) this.#fail('a colon is needed');
       this.#offset += 1;
       this.#space();
-      this.#value(depth + 1);
+      this.#value(depth + 1, name);
       const after = this.#next();
       if (after === closeBrace) break;
       if (after !== comma) this.#fail('a comma or the end of the object is needed');
@@ -157,7 +162,7 @@ export class JsonScanner {
    * Jumps from quote to quote; only strings with escapes are looked at more closely. Answers the
    * text of those.
    */
-  #string(isName: boolean): string | undefined {
+  #string({ isName, member }: Pick<StringSpan, 'isName' | 'member'>): string | undefined {
     const start = this.#offset;
     const bytes = this.#bytes;
     let end = bytes.indexOf(quote, start + 1);
@@ -167,9 +172,10 @@ export class JsonScanner {
       if (escape + 1 === end) end = bytes.indexOf(quote, end + 1);
     }
     if (end === -1) throw new JsonError('a string without end', start);
-    this.#refuseControls(start + 1, end);
     this.#offset = end + 1;
-    if (end + 1 - start >= this.#longBytes) this.#limits.long?.found({ start, end: end + 1, isName });
+    const isLong = end + 1 - start >= this.#longBytes;
+    const isChecked = isLong && this.#limits.long?.found({ start, end: end + 1, isName, member }) === true;
+    if (!isChecked) this.#refuseControls(start + 1, end);
     return hasEscapes ? this.#escapes(start, end + 1) : undefined;
   }
 
@@ -183,7 +189,8 @@ export class JsonScanner {
 
   #refuseControls(start: number, end: number): void {
     if (end - start > 64) {
-      // A compiled expression is faster than a loop over many bytes; slices keep the copies small.
+      // A compiled expression is faster than a loop over many bytes; the copies stay small, since the
+      // engine gives strings beyond 128 KiB pages of their own.
       for (let offset = start; offset < end; offset += controlSliceBytes) {
         const at = this.#bytes.toString('latin1', offset, Math.min(end, offset + controlSliceBytes)).search(controls);
         if (at !== -1) throw new JsonError('a control character in a string', offset + at);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LongText } from '../../../src/documents/long-text.ts';
-import { decodeInPlace, isBase64 } from '../../../src/http/json/base64-in-place.ts';
+import { decodeInPlace, isBase64 } from '../../../src/http/json/strict-base64.ts';
 import { parseBigJson } from '../../../src/http/json/big-json.ts';
 import { parseStrictJson } from '../../../src/http/json/strict-json.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
