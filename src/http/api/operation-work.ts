@@ -5,6 +5,7 @@ import { withFewDocuments } from '../../operations/fields/input-documents.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import { checkBodyHeaders, readBody } from '../body/body.ts';
+import { freeMemory } from '../body/free-memory.ts';
 import { parseBigJson, type SharedBody } from '../json/big-json.ts';
 import { JsonError, TooManyValues } from '../json/json-scanner.ts';
 import { parseSmallJson } from '../json/small-json.ts';
@@ -48,6 +49,7 @@ export class OperationWork implements RequestWork {
     checkBodyHeaders(request, limits.jsonBodyMaxBytes);
     if (request.headers.expect !== undefined) response.writeContinue();
     const bytes = await readBody(request, limits.jsonBodyMaxBytes, ticket);
+    const bodyBytes = bytes.length;
     const idempotencyKey = this.#operation.takesIdempotencyKey ? idempotencyKeyOf(request) : undefined;
     const body = withFewDocuments(await parseBody(bytes, limits, services.guard.threads), limits.documentsMax);
     const { requestID } = body;
@@ -55,7 +57,7 @@ export class OperationWork implements RequestWork {
     audited.requestID = auditedRequestId(this.#echo);
     if (idempotencyKey === undefined) return this.#run(body, audited, runs);
     const repeated = {
-      ...{ operation: this.#operation, caller, body, bodyBytes: bytes.length, echo: this.#echo, audited, log },
+      ...{ operation: this.#operation, caller, body, bodyBytes, echo: this.#echo, audited, log },
       publication: () => runs.publication,
       success: () => runs.success,
       renamed: async (publication: string) => publications.renamed(publication),
@@ -112,5 +114,7 @@ async function parseBody(
     if (isFault(error, 'TASK_TIMEOUT')) throw new Problem(503, 'reading the body takes too long', { headers: { 'Retry-After': '5' } });
     if (!(error instanceof JsonError)) throw error;
     throw new Problem(error instanceof TooManyValues ? 413 : 400, error.message, { members: { position: error.position } });
+  } finally {
+    if (Buffer.isBuffer(bytes)) freeMemory(bytes);
   }
 }

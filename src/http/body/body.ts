@@ -3,6 +3,7 @@ import type { Ticket } from '../limits/request-quota.ts';
 import type { SharedBody } from '../json/big-json.ts';
 import { bigContentBytes } from '../../documents/big-content.ts';
 import { sharedMemory } from '../../service/shared-memory.ts';
+import { freeMemory } from './free-memory.ts';
 import { announcedLength, bodyTooLarge, receiveBody, refuseContentEncoding } from './incoming-body.ts';
 import { jsonMediaTypeFault } from '../json/json-media-type.ts';
 import { Problem } from '../problem.ts';
@@ -31,7 +32,7 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
  */
 export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
   const announced = announcedLength(request);
-  const body: Collector = announced > bigContentBytes ? new KnownLength(announced, ticket) : new UnknownLength(ticket, announced);
+  const body = collectorFor(announced, ticket);
   return new Promise((resolve, reject) => {
     receiveBody(
       request,
@@ -55,7 +56,39 @@ interface Collector {
   whole(): Buffer | SharedBody;
 }
 
-class KnownLength implements Collector {
+function collectorFor(announced: number, ticket: Ticket): Collector {
+  if (announced === 0) return new UnknownLength(ticket);
+  return announced > bigContentBytes ? new BigBody(announced, ticket) : new SmallBody(announced, ticket);
+}
+
+/** Each chunk goes to its place and is freed. A body in one chunk stays as it came. */
+class SmallBody implements Collector {
+  readonly #announced: number;
+  #memory: Buffer | undefined;
+  #length = 0;
+
+  constructor(announced: number, ticket: Ticket) {
+    ticket.reserve(announced);
+    this.#announced = announced;
+  }
+
+  add(chunk: Buffer): void {
+    if (chunk.length === this.#announced) {
+      this.#memory = chunk;
+      return;
+    }
+    this.#memory ??= Buffer.allocUnsafeSlow(this.#announced);
+    this.#memory.set(chunk, this.#length);
+    this.#length += chunk.length;
+    freeMemory(chunk);
+  }
+
+  whole(): Buffer {
+    return this.#memory ?? Buffer.alloc(0);
+  }
+}
+
+class BigBody implements Collector {
   readonly #memory: Buffer<SharedArrayBuffer>;
   #length = 0;
 
@@ -74,20 +107,16 @@ class KnownLength implements Collector {
   }
 }
 
-/**
- * Small, or sent in chunks: the first bytes are kept as they come, and copied where it grows big.
- */
+/** Sent in chunks: the first bytes are kept as they come, and copied where it grows big. */
 class UnknownLength implements Collector {
   readonly #ticket: Ticket;
   readonly #chunks: Buffer[] = [];
   readonly #pieces: Buffer<SharedArrayBuffer>[] = [];
   #length = 0;
-  #reserved: number;
+  #reserved = 0;
 
-  constructor(ticket: Ticket, announced: number) {
+  constructor(ticket: Ticket) {
     this.#ticket = ticket;
-    if (announced > 0) ticket.reserve(announced);
-    this.#reserved = announced;
   }
 
   add(chunk: Buffer): void {
