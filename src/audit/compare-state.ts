@@ -4,6 +4,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import { Effect } from './effect.ts';
 import { auditFiles } from './file-names.ts';
+import { headOf, lastLineWith } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
 
 /** A change that was committed according to the log, but is missing in the state store. */
@@ -146,12 +147,13 @@ class LogSince {
     });
     for (const { number, path } of files) {
       if (number < fromFile) continue;
-      for await (const { bytes, isWhole } of readLines(path)) if (isWhole) this.#take(bytes);
+      const from = number === fromFile ? await lastLineWith(path, ({ n }) => n <= this.#known) : 0;
+      for await (const { bytes, isWhole } of readLines(path, from)) if (isWhole) this.#take(bytes);
     }
   }
 
   #take(bytes: Buffer): void {
-    const n = numberOf(bytes);
+    const n = headOf(bytes)?.n;
     // A malformed line breaks the chain, which verification reports.
     if (n === undefined) return;
     if (n <= this.#known) {
@@ -184,12 +186,6 @@ class LogSince {
 function lackingOf({ n, time, operation, command, client, tenant, spki, roles, key, identityToken }: Line): (effect: Effect) => Lacking {
   const by = operation ?? command ?? 'unknown';
   return (effect) => ({ record: n, time, by, client, tenant, spki, roles, key, usedToken: identityToken?.used, effect });
-}
-
-/** Every line begins with its number, so lines before the place need not be parsed as JSON. */
-function numberOf(line: Buffer): number | undefined {
-  const digits = /^\{"n":(\d{1,15}),/.exec(line.toString('latin1', 0, 24))?.[1];
-  return digits === undefined ? undefined : Number(digits);
 }
 
 function lineOf(bytes: Buffer): Line | undefined {

@@ -1,5 +1,6 @@
 import type { ChainStart } from './chain.ts';
 import { auditFiles, type AuditFile } from './file-names.ts';
+import { lastLineWith } from './line-offset.ts';
 import { beginning, lineHash } from './line.ts';
 import { readLines } from './read-lines.ts';
 import type { FilePlace, Place } from './record.ts';
@@ -10,13 +11,13 @@ export interface FoundTail extends ChainStart {
 }
 
 interface Scan {
-  readonly tail: Place;
-  readonly lines: number;
+  /** The last record; undefined if the file has no complete line. */
+  readonly tail: Place | undefined;
   readonly goodBytes: number;
   readonly cutBytes: number;
   readonly isClosed: boolean;
-  /** The first line that breaks the chain. */
-  readonly damagedLine: number | undefined;
+  /** Offset of the first line that breaks the chain. */
+  readonly damagedAt: number | undefined;
   /** Hash of the record that the state store holds, if it is in this file. */
   readonly hashOfKnown: string | undefined;
 }
@@ -25,66 +26,70 @@ interface Scan {
  * Finds where the log continues after a start; `known` is the place in it that the state store
  * holds. A half-written line at the end is the result of a crash and is cut off. Damage that a
  * crash cannot cause (records known to the state store are missing, or the newest file breaks the
- * chain) is left as it is, and a new file begins with a permanent note of the gap.
+ * chain) is left as it is, and a new file begins with a permanent note of the gap. The newest file
+ * is read from the known place on, so that a start takes as long with a long log as with a short
+ * one: damage before that place is found by verification.
  */
 export async function findTail(directory: string, known: FilePlace | undefined): Promise<FoundTail> {
   const files = await auditFiles(directory);
-  let newest: { file: AuditFile; scan: Scan } | undefined;
+  let newest: { file: AuditFile; scan: Scan; tail: Place } | undefined;
   let emptyCutBytes = 0;
   for (const file of files.toReversed()) {
     const scan = await scanFile(file, known);
-    if (scan.lines > 0) {
-      newest = { file, scan };
+    if (scan.tail !== undefined) {
+      newest = { file, scan, tail: scan.tail };
       break;
     }
     emptyCutBytes += scan.cutBytes;
   }
   const highest = Math.max(files.at(-1)?.number ?? 0, known?.file ?? 0);
-  const gap = gapOf(newest?.scan, known);
+  const scanned = newest?.tail ?? beginning;
+  const gap = newest === undefined ? gapWithoutLog(known) : gapOf(newest.scan, scanned, known);
   if (gap !== undefined) {
-    const scanned = newest?.scan.tail ?? beginning;
     const tail = known !== undefined && known.n >= scanned.n ? { n: known.n, hash: known.hash } : scanned;
     return { tail, file: highest + 1, goodBytes: 0, gap, cutBytes: 0 };
   }
   if (newest === undefined) return { tail: beginning, file: files[0]?.number ?? 1, goodBytes: 0, cutBytes: emptyCutBytes };
   const { file, scan } = newest;
   // A crash between two files leaves the old one closed and the new one empty or missing.
-  if (scan.isClosed || highest > file.number) return { tail: scan.tail, file: file.number + 1, goodBytes: 0, cutBytes: emptyCutBytes };
-  return { tail: scan.tail, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes };
+  if (scan.isClosed || highest > file.number) return { tail: scanned, file: file.number + 1, goodBytes: 0, cutBytes: emptyCutBytes };
+  return { tail: scanned, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes };
 }
 
-function gapOf(scan: Scan | undefined, known: FilePlace | undefined): string | undefined {
-  if (scan === undefined) return known === undefined ? undefined : `the log is missing; the state store knows it up to record ${known.n}`;
-  if (scan.damagedLine !== undefined) return `line ${scan.damagedLine} of the newest file breaks the chain`;
+function gapWithoutLog(known: FilePlace | undefined): string | undefined {
+  return known === undefined ? undefined : `the log is missing; the state store knows it up to record ${known.n}`;
+}
+
+function gapOf({ damagedAt, hashOfKnown }: Scan, tail: Place, known: FilePlace | undefined): string | undefined {
+  if (damagedAt !== undefined) return `the newest file breaks the chain at byte ${damagedAt}`;
   if (known === undefined) return undefined;
-  if (known.n > scan.tail.n) return `the log ended at record ${scan.tail.n}; the state store knows it up to record ${known.n}`;
-  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash) return `record ${known.n} is not the one known to the state store`;
+  if (known.n > tail.n) return `the log ended at record ${tail.n}; the state store knows it up to record ${known.n}`;
+  if (hashOfKnown !== undefined && hashOfKnown !== known.hash) return `record ${known.n} is not the one known to the state store`;
   return undefined;
 }
 
-async function scanFile({ path }: AuditFile, known: FilePlace | undefined): Promise<Scan> {
+async function scanFile({ path, number }: AuditFile, known: FilePlace | undefined): Promise<Scan> {
+  const from = known?.file === number ? await lastLineWith(path, ({ n }) => n <= known.n) : 0;
   let tail: Place | undefined;
-  let lines = 0;
-  let goodBytes = 0;
+  let goodBytes = from;
   let cutBytes = 0;
   let isClosed = false;
-  let damagedLine: number | undefined;
+  let damagedAt: number | undefined;
   let hashOfKnown: string | undefined;
-  for await (const { bytes, isWhole, end } of readLines(path)) {
+  for await (const { bytes, isWhole, end } of readLines(path, from)) {
     if (!isWhole) {
       cutBytes = bytes.length;
       break;
     }
-    lines += 1;
-    goodBytes = end;
     const record = placeIn(bytes);
     const isInOrder = record !== undefined && (tail === undefined || (record.n === tail.n + 1 && record.previous === tail.hash));
-    if (!isInOrder) damagedLine ??= lines;
+    if (!isInOrder) damagedAt ??= goodBytes;
+    goodBytes = end;
     tail = { n: record?.n ?? (tail?.n ?? 0) + 1, hash: lineHash(bytes) };
     isClosed = record?.kind === 'close';
     if (tail.n === known?.n) hashOfKnown = tail.hash;
   }
-  return { tail: tail ?? beginning, lines, goodBytes, cutBytes, isClosed, damagedLine, hashOfKnown };
+  return { tail, goodBytes, cutBytes, isClosed, damagedAt, hashOfKnown };
 }
 
 function placeIn(line: Buffer): { n: number; previous: string; kind: string } | undefined {

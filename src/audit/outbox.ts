@@ -3,6 +3,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import type { OutboxRecord } from './audited-request.ts';
 import { auditFiles } from './file-names.ts';
+import { headOf, lastLineWith } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 
@@ -91,27 +92,34 @@ export class Outbox {
 }
 
 /**
- * Returns the requests that have a record in the chain. Reads the newest files, back to the time of
- * the oldest request.
+ * Returns the requests that have a record in the chain. Reads the end of the log, back to the time
+ * of the oldest request.
  */
 export async function requestsInChain(directory: string, settled: readonly Settled[]): Promise<Set<string>> {
   const wanted = new Set(settled.map(({ entry }) => entry.request));
   const since = Math.min(...settled.map((one) => one.since)) - clockSlackMs;
   const found = new Set<string>();
   for (const { path } of (await auditFiles(directory)).toReversed()) {
+    const from = await lastLineWith(path, ({ time }) => time < since);
     let begins: number | undefined;
-    for await (const { bytes, isWhole } of readLines(path)) {
-      const record = isWhole ? recordIn(bytes) : undefined;
-      if (record === undefined) continue;
-      begins ??= Date.parse(record.time);
-      if (record.request !== undefined && wanted.has(record.request) && record.replayed !== onlyUses) found.add(record.request);
+    for await (const { bytes, isWhole } of readLines(path, from)) {
+      if (!isWhole) continue;
+      begins ??= headOf(bytes)?.time;
+      if (!namesOneOf(wanted, bytes)) continue;
+      const record = recordIn(bytes);
+      if (record?.request !== undefined && wanted.has(record.request) && record.replayed !== onlyUses) found.add(record.request);
     }
     if (begins !== undefined && begins < since) break;
   }
   return found;
 }
 
-const Recorded = z.looseObject({ time: z.string(), request: z.string().optional(), replayed: z.string().optional() });
+/** Whether a line may be the record of one of the requests, without parsing its JSON. */
+function namesOneOf(wanted: ReadonlySet<string>, line: Buffer): boolean {
+  return [...line.toString('latin1').matchAll(/"request":"([^"]*)"/g)].some(([, request]) => request !== undefined && wanted.has(request));
+}
+
+const Recorded = z.looseObject({ request: z.string().optional(), replayed: z.string().optional() });
 
 function recordIn(bytes: Buffer): z.output<typeof Recorded> | undefined {
   try {

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
@@ -211,14 +211,15 @@ describe('an audit log that is opened again', () => {
       { file: firstFile, line: 1 },
     ],
     [
-      'was changed in the middle',
+      'was changed in its last record',
       () => {
         const path = pathOf(firstFile);
-        const text = readFileSync(path, 'utf8').replace('"minor":202', '"minor":201');
+        const [last = ''] = readFileSync(path, 'utf8').split('\n').slice(-2);
+        const text = readFileSync(path, 'utf8').replace(last, last.replace('"signature":"', '"signature":"A'));
         rmSync(path);
         appendFileSync(path, text);
       },
-      { file: firstFile, line: 4 },
+      { file: firstFile, line: 15 },
     ],
   ])('goes on in a new file when it %s, and the gap stays for all to see', async (_name, damage, place) => {
     const before = scratch.memory.kept?.n ?? 0;
@@ -230,6 +231,15 @@ describe('an audit log that is opened again', () => {
     expect(opened).toEqual(expect.objectContaining({ file: 2, n: before + 1, gap: expect.any(String) as string }));
     expect((await scratch.verify()).bad).toEqual({ ...place, why: expect.any(String) as string });
     expect((await scratch.verify({ from: 'audit-00000002.jsonl' })).bad).toBeUndefined();
+  });
+
+  it('leaves damage before the last record known to the state store to verification', async () => {
+    const text = readFileSync(pathOf(firstFile), 'utf8');
+    writeFileSync(pathOf(firstFile), text.replace('"minor":202', '"minor":201'));
+    audit = await scratch.open();
+    await audit.record(requestEntry(1));
+    expect(scratch.files().size).toBe(1);
+    expect((await scratch.verify()).bad).toMatchObject({ file: firstFile, line: 4 });
   });
 
   it('abandons a file that was removed while it was written', async () => {

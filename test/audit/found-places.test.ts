@@ -106,11 +106,24 @@ describe('a log', () => {
     ['a record with another number', () => appendFileSync(pathOf(1), `{"n":4,"previous":"${hashOf(2)}","kind":"start"}\n`)],
   ])('with %s breaks its chain there, and goes on in a new file', async (_name, damage) => {
     write(1, 2);
+    const good = sizeOf(1);
     damage();
     write(1, 1);
     const found = await findTail(directory, known(1, 1));
-    expect(found).toMatchObject({ file: 2, goodBytes: 0, gap: 'line 3 of the newest file breaks the chain' });
+    expect(found).toMatchObject({ file: 2, goodBytes: 0, gap: `the newest file breaks the chain at byte ${good}` });
     expect(found.tail.n).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each([
+    ['is no record', (): string => 'null'],
+    ['has another number', (line: string): string => line.replace('"n":2,', '"n":20,')],
+    ['has a smaller number', (line: string): string => line.replace('"n":2,', '"n":1,')],
+    ['is too long to be read', (line: string): string => line.replace('}', `"more":"${'x'.repeat(1 << 21)}"}`)],
+  ])('in which the record known to the state store %s goes on in a new file', async (_name, damaged) => {
+    write(1, 4);
+    const lines = readFileSync(pathOf(1), 'utf8').split('\n');
+    writeFileSync(pathOf(1), lines.with(1, damaged(lines[1] ?? '')).join('\n'));
+    expect(await findTail(directory, known(2, 1))).toMatchObject({ file: 2, goodBytes: 0, gap: expect.any(String) as string });
   });
 });
 
@@ -165,11 +178,11 @@ describe('the records of requests in the chain', () => {
     expect([...(await requestsInChain(directory, wanted))].toSorted()).toEqual([4, 5, 7, 8].map((n) => requestEntry(n).request).toSorted());
   });
 
-  it('are not searched in files that ended before', async () => {
+  it('are not searched among records of an earlier time', async () => {
     write(1, 2, { closed: true, second: 0 });
     write(2, 2, { closed: true, second: 10 * day });
     write(3, 2, { second: 20 * day });
-    expect([...(await requestsInChain(directory, [settled(1, 15 * day), settled(4, 15 * day)]))]).toEqual([requestEntry(4).request]);
+    expect([...(await requestsInChain(directory, [settled(1, 10 * day), settled(4, 10 * day)]))]).toEqual([requestEntry(4).request]);
   });
 });
 
