@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { nodeFlags } from '../src/service/node-flags.ts';
 import { projectRoot, readQuickstart, type Quickstart } from './quickstart-description.ts';
 
 const startMaxMs = 60_000;
@@ -60,7 +61,7 @@ export async function timedStart(directory: string): Promise<number> {
   const description = readQuickstart(directory);
   if (description === undefined) throw new Error('the service has no description');
   const begin = performance.now();
-  const child = spawn(process.execPath, [join(projectRoot, 'dist', 'main.js'), '--config', join(directory, 'signetd.yaml')], {
+  const child = spawn(process.execPath, [...nodeFlags, join(projectRoot, 'dist', 'main.js'), '--config', join(directory, 'signetd.yaml')], {
     cwd: directory,
     detached: true,
     stdio: 'ignore',

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { nodeFlags } from '../service/node-flags.ts';
 import { layout, projectDirectory } from './layout.ts';
 
 const startSeconds = 30;
@@ -28,7 +29,7 @@ export function runningPid(): number | undefined {
 export async function startDaemon(opsUrl: string): Promise<number> {
   const log = openSync(layout.log, 'a', 0o600);
   const logStart = statSync(layout.log).size;
-  const child = spawn(process.execPath, [join(projectDirectory, 'dist', 'main.js'), '--config', layout.config], {
+  const child = spawn(process.execPath, [...nodeFlags, join(projectDirectory, 'dist', 'main.js'), '--config', layout.config], {
     cwd: layout.directory,
     detached: true,
     stdio: ['ignore', log, log],

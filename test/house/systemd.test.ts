@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nodeFlags } from '../../src/service/node-flags.ts';
 
 const units = [
   'signetd.service',
@@ -73,6 +74,11 @@ test('the token host has no network, no device and no compiler; its PIN is a cre
     ]),
   );
   expect(lines.find((line) => line.startsWith('ExecStart='))).toMatch(/^ExecStart=\S+ --jitless dist\/token-host\.js /);
+});
+
+test('the daemon runs with the same arguments of Node under systemd as in a quickstart', () => {
+  const unit = readFileSync(new URL('../../systemd/signetd.service', import.meta.url), 'utf8');
+  expect(unit).toContain(`ExecStart=/usr/lib/signetd/runtime/node ${nodeFlags.join(' ')} dist/main.js `);
 });
 
 test('neither service leaves what it has in memory behind, nor reaches what the other one has', () => {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
 import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { nodeFlags } from '../../src/service/node-flags.ts';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
 import { logFile } from './suite-logs.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -111,7 +112,7 @@ export class DaemonProcess {
 
   #spawn(): void {
     const log = openSync(logFile(), 'a');
-    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
+    this.#child = spawn(process.execPath, [...nodeFlags, 'dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
     closeSync(log);
   }
 
