@@ -1,7 +1,7 @@
 /*
  * Functions that Node lacks for a service under systemd: a datagram to the service manager's
- * socket, the peer's user of a Unix socket, the numbers of users and groups, and whether the
- * kernel's clock is synchronised. The datagram must come from the main process, since a unit with
+ * socket, the peer's user of a Unix socket, the numbers of users and groups, whether the kernel's
+ * clock is synchronised, and the return of free memory to the kernel. The datagram must come from the main process, since a unit with
  * NotifyAccess=main accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
@@ -193,6 +193,17 @@ static napi_value js_clock_error(napi_env env, napi_callback_info info) {
 }
 
 /*
+ * releaseFreeMemory(): returns the free pages of the C library's heaps to the kernel
+ * (malloc_trim(3)).
+ */
+static napi_value js_release_free_memory(napi_env env, napi_callback_info info) {
+  (void)env;
+  (void)info;
+  malloc_trim(0);
+  return NULL;
+}
+
+/*
  * Large blocks come from the kernel as zero pages that take no memory until written, and are
  * returned at once.
  */
@@ -212,6 +223,7 @@ NAPI_MODULE_INIT() {
     {"groupNumber", NULL, js_group_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
     {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"releaseFreeMemory", NULL, js_release_free_memory, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;
   return exports;

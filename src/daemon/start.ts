@@ -15,6 +15,7 @@ import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
+import { releaseFreeMemoryRegularly } from '../service/free-memory.ts';
 import { listenFds } from '../service/listen-fds.ts';
 import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
@@ -209,6 +210,7 @@ async function serve(
   warmUpPictures(config.tenants);
   log.info('ready', await listenAll(servers, config.listeners, sockets));
   watchdog.start();
+  releaseFreeMemoryRegularly();
   manager.ready(servingStatus(reloader.last));
   return () => {
     // A reload may issue certificates, which a stopping service could no longer record.

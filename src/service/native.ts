@@ -35,6 +35,8 @@ interface Native {
    * negative when it is freed.
    */
   adjustExternalMemory(bytes: number): void;
+  /** Returns the free pages of the C library's heaps to the kernel. */
+  releaseFreeMemory(): void;
 }
 
 /** Built by packaging/bootstrap.sh. */
