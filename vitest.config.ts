@@ -15,7 +15,7 @@ export const repeatedTests = [
   'test/operations/two-d-doc/{all-types,hostile-sources}.test.ts',
   'test/pdf/hostile.test.ts',
   'test/signatures/xades/hostile.test.ts',
-  'test/token/faults.test.ts',
+  'test/token/{faults,proven-signatures}.test.ts',
   'test/twoddoc/{hostile,round-trip,picture/picture,source/valid-sources,symbol/symbol-properties}.test.ts',
   'test/xml/{canonical-properties,libxml2-differences}.test.ts',
 ];

@@ -186,6 +186,7 @@ build_dist() {
   build_native service-manager 'the link to the service manager'
   build_native verify-value 'the verification of signature values'
   build_native pin 'the login to the token' -isystem node_modules/pkcs11js/includes -ldl
+  build_native prove-and-sign 'the signature with a proof' -isystem node_modules/pkcs11js/includes -ldl
   mv -f var/build-started dist/.built
 }
 

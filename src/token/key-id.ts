@@ -95,6 +95,11 @@ export function parseKeyId(text: string): KeyId {
   return keyIdOf(Buffer.from(text, 'hex'));
 }
 
+/** Whether CKA_ID, at the beginning of these bytes, is that of a caller's key of no identity. */
+export function isCallersKey(bytes: Uint8Array): boolean {
+  return bytes[0] === kindBytes.caller;
+}
+
 export function keyOwner(id: KeyId): KeyOwner {
   return id.startsWith('43') || isIdentityKey(id) ? 'caller' : 'service';
 }

@@ -13,6 +13,20 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** Whether a caller's key signs with its secret, by the native function as well, which each thread uses from its second request on. */
+async function signsWithProof(token: TokenClient): Promise<boolean> {
+  const id = newKeyId('caller');
+  const [secret, scope] = [Buffer.from('secret'), Buffer.alloc(32)];
+  await token.createKey(id, 'P-256');
+  const proof = { kind: 'PASSWORD', secret, scope, ...(await token.makeMac(id, 'PASSWORD', secret, scope)) } as const;
+  const digest = createHash('sha256').update('document').digest();
+  const sign = async (given: typeof proof) =>
+    token.signWithProof(id, { scheme: 'ECDSA', hash: 'sha256' }, [digest], { anyOf: [{ ...given, signs: true }] });
+  const outcomes = await Promise.all(Array.from({ length: 10 }, async () => sign(proof)));
+  const wrong = await sign({ ...proof, secret: Buffer.from('wrong') });
+  return outcomes.every((outcome) => outcome.verified && outcome.values.length === 1) && !wrong.verified;
+}
+
 /** Creates a key and signs with it; answers where the loader found the OpenSSL functions that SoftHSM calls, and the host's libraries. */
 async function useToken(isolateModule: boolean): Promise<{ verified: boolean; boundTo: Set<string>; maps: string }> {
   const scratch = scratchToken({ threads: 2, isolateModule });
@@ -23,7 +37,8 @@ async function useToken(isolateModule: boolean): Promise<{ verified: boolean; bo
   const id = newKeyId('general');
   const publicKey = createPublicKey({ key: Buffer.from(await token.createKey(id, 'P-256')), format: 'der', type: 'spki' });
   const [value] = await token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [createHash('sha256').update('document').digest()]);
-  const verified = verify('sha256', Buffer.from('document'), { key: publicKey, dsaEncoding: 'ieee-p1363' }, value ?? Buffer.alloc(0));
+  const isRight = verify('sha256', Buffer.from('document'), { key: publicKey, dsaEncoding: 'ieee-p1363' }, value ?? Buffer.alloc(0));
+  const verified = isRight && (await signsWithProof(token));
   const maps = readFileSync(`/proc/${token.hostPid ?? 0}/maps`, 'utf8');
   await token.stop();
   scratch.remove();

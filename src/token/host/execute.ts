@@ -23,6 +23,7 @@ import { assignPurpose } from './purposes/assign-purpose.ts';
 import { identityFault } from './purposes/data-zone.ts';
 import { purposeFault, type ServedBy } from './purposes/purposes.ts';
 import { answerReport } from './reports.ts';
+import { ProvenSignatures } from './proven-signatures.ts';
 import { SecretChecks, type SecretMemory } from './secret-checks.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { pkcs11Code, type Session } from './session.ts';
@@ -59,6 +60,7 @@ export class Executor {
   readonly #macKey: MacKey;
   readonly #secrets: SecretChecks;
   readonly #signing: SigningKeys;
+  readonly #proven: ProvenSignatures;
 
   /**
    * @param openSession opens the session of this thread, and again when one is no longer usable
@@ -79,6 +81,7 @@ export class Executor {
     this.#macKey = new MacKey(() => this.#session, probed.rules.profile, macKey);
     this.#secrets = new SecretChecks(() => this.#session, this.#macKey, memory);
     this.#signing = new SigningKeys(() => this.#session, keys, memory);
+    this.#proven = new ProvenSignatures(() => this.#session, keys, this.#macKey, this.#secrets, this.#signing);
     this.#probed = probed;
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
@@ -200,6 +203,8 @@ export class Executor {
   }
 
   #sign(body: Buffer): Answer {
+    const proven = this.#proven.answer(body);
+    if (proven !== undefined) return proven === 'wrongSecret' ? wrongSecret : ok(proven);
     const { id, algorithm, digests, proofs } = readSign(body);
     if (isIdentityKey(id)) return forbidden(`the key ${id} of a digital identity signs no digests, only data zones`);
     if (proofs === undefined) {

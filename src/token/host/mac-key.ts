@@ -52,6 +52,11 @@ export class MacKey {
     this.#handle = found;
   }
 
+  /** The cached handle; undefined before the key's first use, which records its check value. */
+  get kept(): Handle | undefined {
+    return this.#check === undefined ? undefined : this.#handle;
+  }
+
   /** Uses the cached handle; a stale one is looked up once more. @throws {MacKeyMissing} */
   use<T>(work: (key: Handle) => T): T {
     const kept = this.#handle ?? this.#search();

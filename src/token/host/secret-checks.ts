@@ -56,11 +56,24 @@ export class SecretChecks {
     // A seal is a MAC over public data: it does not help to guess a secret, and requests without a
     // secret (a revocation) are not held back.
     const wrong = revealsSecrets ? wrongSecretsRevealed(anyOf, by) : 0;
-    if (wrong > 0) {
-      wrongSecrets.count(id, wrong);
-      this.#memory.use(wrongUse(id, wrong));
-    }
+    if (wrong > 0) this.wrong(id, wrong);
     return by;
+  }
+
+  /** Whether the key is not held back: otherwise nothing may be compared for it. */
+  mayCompare(id: KeyId): boolean {
+    try {
+      this.#memory.wrongSecrets.check(id);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Counts secrets that were compared and are wrong. */
+  wrong(id: KeyId, count: number): void {
+    this.#memory.wrongSecrets.count(id, count);
+    this.#memory.use(wrongUse(id, count));
   }
 
   #verifies(id: KeyId, proof: Proof): boolean {

@@ -34,10 +34,15 @@ export class SigningKeys {
         const { module, handle } = this.#sessionNow();
         module.C_SignInit(handle, mechanism, key);
         const value = Buffer.from(module.C_Sign(handle, input, this.#value));
-        this.#memory.use(signUse(id, algorithm, digest));
+        this.record(id, algorithm, digest);
         return value;
       });
     });
+  }
+
+  /** Records a signature that was made. */
+  record(id: KeyId, algorithm: SignatureAlgorithm, digest: Buffer): void {
+    this.#memory.use(signUse(id, algorithm, digest));
   }
 
   /** Uses the cached handle; a stale one is looked up once more. @throws {NoSuchKey} */

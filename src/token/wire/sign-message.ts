@@ -21,6 +21,7 @@ const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
 /** Key and algorithm. */
 const headBytes = keyIdLength + 5;
 const fixedBytes = headBytes + 3;
+const wrongLength = 'the request does not have the length of its digests';
 
 /** @throws {RangeError} if a digest, a salt or a secret has a wrong length */
 export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs?: Proofs): Buffer {
@@ -44,15 +45,24 @@ export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: rea
 export function readSign(body: Buffer): SignRequest {
   if (body.length < fixedBytes) throw new WireError('the frame ends early');
   const id = keyIdOf(body.subarray(0, keyIdLength));
-  const algorithm = readAlgorithm(body);
+  const { algorithm, digests, end } = digestsOf(body);
   const hasProofs = body[headBytes] !== 0;
-  const count = body.readUInt16BE(headBytes + 1);
+  if (!hasProofs && end !== body.length) throw new WireError(wrongLength);
+  return { id, algorithm, digests, proofs: hasProofs ? readProofs(body, end) : undefined };
+}
+
+/**
+ * Reads the digests of a signature request, and where they end.
+ * @throws {WireError | RangeError} where the bytes are no such request.
+ */
+export function digestsOf(body: Buffer): Pick<SignRequest, 'algorithm' | 'digests'> & { readonly end: number } {
+  const algorithm = readAlgorithm(body);
   const digestLength = hashBytes[algorithm.hash];
-  const end = fixedBytes + count * digestLength;
-  if (end > body.length || (!hasProofs && end !== body.length)) throw new WireError('the request does not have the length of its digests');
+  const end = fixedBytes + body.readUInt16BE(headBytes + 1) * digestLength;
+  if (end > body.length) throw new WireError(wrongLength);
   const digests: Buffer[] = [];
   for (let offset = fixedBytes; offset < end; offset += digestLength) digests.push(body.subarray(offset, offset + digestLength));
-  return { id, algorithm, digests, proofs: hasProofs ? readProofs(body, end) : undefined };
+  return { algorithm, digests, end };
 }
 
 /**

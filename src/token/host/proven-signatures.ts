@@ -1,0 +1,102 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Handle } from 'pkcs11js';
+import { isCallersKey, keyIdLength, type KeyId } from '../key-id.ts';
+import { handleIsStale } from '../pkcs11-faults.ts';
+import { digestsOf } from '../wire/sign-message.ts';
+import type { KeyDirectory } from './key-directory.ts';
+import type { MacKey } from './mac-key.ts';
+import type { SecretChecks } from './secret-checks.ts';
+import { pkcs11Code, type Session } from './session.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/**
+ * Verifies the proof of a request to sign, and signs only then. Returns the length of the answer's
+ * body, which it writes, or one of `outcomes`.
+ * @throws {Error} with the CKR_ value as its `code`, and the number of values that the token made
+ * before as `made`
+ */
+type ProveAndSign = (session: Handle, macKey: Handle, key: Handle, body: Uint8Array, answer: Uint8Array) => number;
+
+/** Exports of `native/prove-and-sign.c`. Arguments of a wrong type cause a TypeError. */
+interface Native {
+  /** Returns the function for the module that this process has loaded from the path. */
+  open(modulePath: string): ProveAndSign;
+}
+
+/** Results of the native function for which it writes no answer. `unusual`: it has done nothing. */
+const outcomes = { wrongSecret: -1, unusual: -2 } as const;
+
+/** Room for the values of at least 60 digests. */
+const answerMaxBytes = 64 * 1024;
+
+/** Built by packaging/bootstrap.sh. */
+const file = fileURLToPath(new URL('../../../dist/prove-and-sign.node', import.meta.url));
+
+/**
+ * Signatures with a caller's key, of the usual form: one secret, which signs, and perhaps a proof
+ * that must verify in addition. A native function verifies and signs, which is several times faster
+ * than four calls of PKCS#11 from JavaScript without JIT.
+ */
+export class ProvenSignatures {
+  readonly #proveAndSign: ProveAndSign;
+  readonly #sessionNow: () => Session;
+  readonly #keys: KeyDirectory;
+  readonly #macKey: MacKey;
+  readonly #secrets: SecretChecks;
+  readonly #signing: SigningKeys;
+  /** Buffer that values are written to; they are copied out of it. */
+  readonly #answer = Buffer.alloc(answerMaxBytes);
+
+  /** @param sessionNow the session of this thread, which is reopened after some faults */
+  constructor(sessionNow: () => Session, keys: KeyDirectory, macKey: MacKey, secrets: SecretChecks, signing: SigningKeys) {
+    this.#sessionNow = sessionNow;
+    this.#keys = keys;
+    this.#macKey = macKey;
+    this.#secrets = secrets;
+    this.#signing = signing;
+    // A native module has no types; this interface describes the C source.
+    const native = createRequire(import.meta.url)(file) as Native;
+    this.#proveAndSign = native.open(sessionNow().module.libPath);
+  }
+
+  /**
+   * Executes a request to sign (`readSign`), and returns the body of its answer; undefined if it is
+   * left to the general way: it is not of the usual form, its key is held back, or a handle is
+   * unknown or stale.
+   * @throws {Error} with a CKR_ value as its `code`
+   */
+  answer(body: Buffer): Buffer | 'wrongSecret' | undefined {
+    if (!isCallersKey(body)) return undefined;
+    const id = body.toString('hex', 0, keyIdLength) as KeyId;
+    const key = this.#keys.get(id);
+    const macKey = this.#macKey.kept;
+    if (key === undefined || macKey === undefined || !this.#secrets.mayCompare(id)) return undefined;
+    let length: number;
+    try {
+      length = this.#proveAndSign(this.#sessionNow().handle, macKey, key, body, this.#answer);
+    } catch (error) {
+      this.#record(id, body, madeBefore(error));
+      if (handleIsStale(pkcs11Code(error))) return undefined;
+      throw error;
+    }
+    if (length === outcomes.unusual) return undefined;
+    if (length === outcomes.wrongSecret) {
+      this.#secrets.wrong(id, 1);
+      return 'wrongSecret';
+    }
+    this.#record(id, body, undefined);
+    return Buffer.copyBytesFrom(this.#answer, 0, length);
+  }
+
+  /** Records the signatures over the first digests, or all of them. */
+  #record(id: KeyId, body: Buffer, count: number | undefined): void {
+    if (count === 0) return;
+    const { algorithm, digests } = digestsOf(body);
+    for (const digest of count === undefined ? digests : digests.slice(0, count)) this.#signing.record(id, algorithm, digest);
+  }
+}
+
+function madeBefore(error: unknown): number {
+  return error instanceof Error && 'made' in error && typeof error.made === 'number' ? error.made : 0;
+}
