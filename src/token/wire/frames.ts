@@ -75,12 +75,20 @@ export function encodeFrame(id: number, code: number, body: Uint8Array): Buffer 
 /** @param tokenMicroseconds how long the token worked on the request */
 export function encodeAnswer(id: number, status: number, tokenMicroseconds: number, body: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(answerHeaderBytes + body.length);
-  frame.writeUInt32BE(answerHeaderBytes - 4 + body.length, 0);
-  frame.writeUInt32BE(id, 4);
-  frame.writeUInt8(status, 8);
-  frame.writeUInt32BE(Math.min(tokenMicroseconds, 0xffffffff), headerBytes);
+  putU32(frame, 0, answerHeaderBytes - 4 + body.length);
+  putU32(frame, 4, id);
+  frame[8] = status;
+  putU32(frame, headerBytes, Math.min(tokenMicroseconds, 0xffffffff));
   frame.set(body, answerHeaderBytes);
   return frame;
+}
+
+/** As `writeUInt32BE`, which takes four times as long in the host, without JIT. */
+function putU32(bytes: Buffer, offset: number, value: number): void {
+  bytes[offset] = value >>> 24;
+  bytes[offset + 1] = value >>> 16;
+  bytes[offset + 2] = value >>> 8;
+  bytes[offset + 3] = value;
 }
 
 /** An answer as the daemon reads it. */
