@@ -54,9 +54,10 @@ describe('what a thread knows of the keys', () => {
     expect(told).toEqual([{ kind: 'removed', id }]);
   });
 
-  it('ends if another thread destroyed the key, and does not begin again', () => {
+  it('ends if another thread destroyed the key, and does not begin again, whoever still finds it', () => {
     const { keys, told, destroyed } = directoryOf(new Map([[id, handle]]));
     keys.changed({ kind: 'removed', id });
+    keys.found(id, next);
     expect([keys.get(id), keys.isRemoved(id), [...keys.all()]]).toEqual([undefined, true, []]);
     keys.changed({ kind: 'added', id, handle });
     expect(keys.get(id)).toBeUndefined();
