@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Dispatcher, type DispatcherLimits } from '../../src/token/client/dispatcher.ts';
 import { HostLink } from '../../src/token/client/host-link.ts';
@@ -120,20 +121,38 @@ describe('requests to the threads of the host', () => {
     expect([second.settled.length, second.failed.length]).toEqual([1, 0]);
   });
 
-  it('go to one thread before another is woken where they take little, and 32 to each at most', async () => {
-    const link = await connected(2);
-    // Each counts a sixteenth in the mean, which is a millisecond at first: 0.04 ms after these.
+  /** Each counts a sixteenth in the mean, which is a millisecond at first: 0.04 ms after these. */
+  function answerQuickly(link: HostLink): void {
     for (let count = 0; count < 50; count += 1) {
       const [one] = add(1);
       if (one !== undefined) answer(link, one, 0);
     }
-    add(4);
-    expect(counts(link)).toEqual([3, 1]);
+  }
+
+  it('go in batches where they take little: what comes while a thread is at work waits for its answers', async () => {
+    const link = await connected(2);
+    answerQuickly(link);
+    const batch = add(4);
+    expect(counts(link)).toEqual([4, 0]);
+    await turn();
     add(2);
-    expect(counts(link)).toEqual([3, 3]);
-    add(70 - 6);
-    expect(counts(link)).toEqual([32, 32]);
-    expect(dispatcher.waiting).toBe(6);
+    expect([counts(link), dispatcher.waiting]).toEqual([[4, 0], 2]);
+    for (const one of batch.slice(0, 3)) answer(link, one, 0);
+    expect([counts(link), dispatcher.waiting]).toEqual([[1, 0], 2]);
+    for (const one of batch.slice(3)) answer(link, one, 0);
+    expect([counts(link), dispatcher.waiting]).toEqual([[2, 0], 0]);
+  });
+
+  it('wake another thread where more than 1.5 ms of work waits, and are 32 at each at most', async () => {
+    const link = await connected(2);
+    answerQuickly(link);
+    add(4);
+    await turn();
+    // Their mean is 0.0397 ms.
+    add(37);
+    expect([counts(link), dispatcher.waiting]).toEqual([[4, 0], 37]);
+    add(1);
+    expect([counts(link), dispatcher.waiting]).toEqual([[4, 32], 6]);
   });
 
   it('are as many at a thread as 3 ms of work', async () => {

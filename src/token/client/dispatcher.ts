@@ -12,10 +12,12 @@ import type { ThreadLink } from './thread-link.ts';
  */
 const workAheadMs = 3;
 /**
- * Work that one thread is given before another is woken: waking a thread costs more than this much
- * work.
+ * A token that takes less than this for a request is quick: reading, writing and waking a thread then
+ * cost more than the work itself, so that requests go in batches.
  */
-const packedMs = 0.15;
+const quickTokenMs = 0.2;
+/** Work of a quick token that waits for the thread at work before another one is woken. */
+const aloneMs = 1.5;
 const minRequestsAtThread = 4;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
@@ -157,12 +159,29 @@ export class Dispatcher {
       thread.send(request);
     }
     const most = Math.min(maxRequestsAtThread, Math.max(minRequestsAtThread, Math.floor(workAheadMs / this.#quick.meanMs)));
-    const packed = Math.floor(packedMs / this.#quick.meanMs);
-    while (this.#quick.length > 0) {
-      const thread = busyBelow(link.threads, packed) ?? leastBusy(link.threads, most);
+    if (this.#quick.meanMs < quickTokenMs) this.#dispatchBatches(link.threads, most);
+    while (this.#quick.length > 0 && this.#quick.meanMs >= quickTokenMs) {
+      const thread = leastBusy(link.threads, most);
       const request = thread === undefined ? undefined : this.#quick.take();
       if (thread === undefined || request === undefined) break;
       thread.send(request);
+    }
+  }
+
+  /**
+   * Gives a thread that is not at work one batch: what comes later waits for its answers, unless
+   * that is much.
+   */
+  #dispatchBatches(threads: readonly ThreadLink[], most: number): void {
+    for (const thread of threads) {
+      if (thread.slow || thread.isAtWork) continue;
+      const isAnotherAtWork = threads.some(({ slow, isAtWork }) => !slow && isAtWork);
+      if (isAnotherAtWork && this.#quick.length * this.#quick.meanMs < aloneMs) return;
+      while (thread.pending.size < most) {
+        const request = this.#quick.take();
+        if (request === undefined) return;
+        thread.send(request);
+      }
     }
   }
 
@@ -198,11 +217,6 @@ export class Dispatcher {
 /** Maximum number of threads that make keys at the same time. */
 function slowAtOnce(threads: number): number {
   return Math.max(1, threads - 1);
-}
-
-/** Returns a busy thread with fewer than `most` requests. */
-function busyBelow(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
-  return threads.find(({ slow, pending }) => !slow && pending.size > 0 && pending.size < most);
 }
 
 /** Returns the thread with the fewest requests, fewer than `most`, that is not making a key. */

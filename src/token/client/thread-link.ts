@@ -29,6 +29,8 @@ export class ThreadLink {
           if (request.slow) this.#slow -= 1;
           answered(request, answer);
         }
+        // What the answers made room for goes out before anybody works on them: the thread is idle.
+        this.#flush();
       } catch {
         lost();
       }
@@ -38,6 +40,11 @@ export class ThreadLink {
   /** Whether a slow request (key generation) is in progress: nothing is queued behind it. */
   get slow(): boolean {
     return this.#slow > 0;
+  }
+
+  /** Whether a request has left, and is not answered yet. */
+  get isAtWork(): boolean {
+    return this.pending.size > this.#unsent.length;
   }
 
   /** Milliseconds for which pending requests have been waiting without any answer. */
