@@ -7,7 +7,7 @@ import { whenCommitted } from '../state/step.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import type { AdministrationWork, Audit, AuditStatus, Outcome } from './audit.ts';
 import { recordingUses, UseRecorder } from './use-recorder.ts';
-import { administrationStep, AuditedRequest, runAudited, type Requester } from './audited-request.ts';
+import { administrationStep, AuditedRequest, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import type { Effect } from './effect.ts';
@@ -113,7 +113,7 @@ export class AuditLog implements Audit {
     this.#writer.checkWritable();
     this.#writer.comesNear(request);
     try {
-      return await runAudited(request, work);
+      return await recordingUses(request, work);
     } finally {
       this.#writer.hasArrived(request);
     }
@@ -138,7 +138,7 @@ export class AuditLog implements Audit {
     const effects: Effect[] = [];
     let said: Partial<AdministrationEntry> = {};
     try {
-      const done = await recordingUses(uses, async () =>
+      const done = await recordingUses({ uses }, async () =>
         work((known) => {
           said = known;
           const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.soFar() });

@@ -1,7 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, whenCommitted, type Step } from '../state/step.ts';
 import type { Effect, StateChange } from './effect.ts';
-import { recordingUses, UseRecorder } from './use-recorder.ts';
+import { recordedNow, UseRecorder, type Recorded } from './use-recorder.ts';
 import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
 /** The client of a request, and the operation that it asks for. */
@@ -30,7 +29,7 @@ export interface OutboxRecord extends Requester, Effect {
 }
 
 /** A request while an operation processes it. */
-export class AuditedRequest implements AuditDetails {
+export class AuditedRequest implements AuditDetails, Recorded {
   readonly requester: Requester;
   /** Uses of the token for it. */
   readonly uses = new UseRecorder();
@@ -95,20 +94,10 @@ export class AuditedRequest implements AuditDetails {
   }
 }
 
-/**
- * The current request. Settlements happen deep in the rooms below; an async context saves passing
- * the request through every function on the way.
- */
-const currentRequest = new AsyncLocalStorage<AuditedRequest>();
-
-export function runAudited<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
-  return currentRequest.run(request, () => recordingUses(request.uses, work));
-}
-
 /** Notes in the current request's record that rows of the state store were tampered with. */
 export function noteTampering(fault: string): void {
-  const request = currentRequest.getStore();
-  if (request !== undefined) request.tampered = fault;
+  const request = recordedNow();
+  if (request instanceof AuditedRequest) request.tampered = fault;
 }
 
 /**
@@ -117,8 +106,8 @@ export function noteTampering(fault: string): void {
  * store.
  */
 export function auditSteps(effect: string, change?: StateChange): readonly Step<'addAuditRecord'>[] {
-  const request = currentRequest.getStore();
-  return request === undefined ? [] : [request.settlement(effect, change)];
+  const request = recordedNow();
+  return request instanceof AuditedRequest ? [request.settlement(effect, change)] : [];
 }
 
 /**

@@ -32,11 +32,22 @@ export class UseRecorder {
   }
 }
 
-const current = new AsyncLocalStorage<UseRecorder>();
+/** Whose uses of the token are recorded: a request or an operator's command. */
+export interface Recorded {
+  readonly uses: UseRecorder;
+}
+
+/** Work happens deep in the rooms below; an async context saves passing it through all of them. */
+const current = new AsyncLocalStorage<Recorded>();
 
 /** Runs `work` and collects all signatures and MACs that the token makes within it. */
-export function recordingUses<T>(recorder: UseRecorder, work: () => Promise<T>): Promise<T> {
-  return current.run(recorder, work);
+export function recordingUses<T>(recorded: Recorded, work: () => Promise<T>): Promise<T> {
+  return current.run(recorded, work);
+}
+
+/** Returns whose uses are recorded now, if anybody's. */
+export function recordedNow(): Recorded | undefined {
+  return current.getStore();
 }
 
 /**
@@ -47,7 +58,7 @@ export function recordingUses<T>(recorder: UseRecorder, work: () => Promise<T>):
  */
 export function recordingToken(token: Token, outside: (use: string) => void): Token {
   const report = (uses: readonly string[]): void => {
-    const recorder = current.getStore();
+    const recorder = recordedNow()?.uses;
     for (const use of uses) if (recorder?.take(use) !== true) outside(use);
   };
   const reported = async <T>(uses: readonly string[], work: Promise<T>, isUsed: (value: T) => boolean): Promise<T> => {
