@@ -62,6 +62,11 @@ interface Exchange {
 /**
  * Serves a request of an operation or of the file transfer store: runs the checks in the contract's
  * order (§2), does the work, writes the audit record, and sends the answer.
+ *
+ * The usual request waits three times: for its body, for the token, and for the disk that takes its
+ * record. Whatever else it needs is in memory, and the rooms answer at once: a function whose name
+ * ends in `AtOnce` or `AtHand` returns undefined (or false) where something must be read first, and
+ * its caller then waits for the general way, which has the same rules.
  * @throws {Problem}
  */
 export function serve(
