@@ -59,7 +59,10 @@ describe.each(Object.entries(databases))('admissions, %s', (kind, make) => {
     expect(await other.find(spki)).toBeUndefined();
   });
 
-  it('nothing is let out, here or elsewhere, once a revocation has answered', async () => {
+  it.each([
+    ['asked at once where possible', true],
+    ['asked on the general way', false],
+  ] as const)('nothing is let out, here or elsewhere, once a revocation has answered: %s', async (_name, atOnce) => {
     for (let round = 0; round < 5; round += 1) {
       const caller = await registered();
       let lastLetOut = 0;
@@ -69,9 +72,9 @@ describe.each(Object.entries(databases))('admissions, %s', (kind, make) => {
         for (;;) {
           const admission = instance.admit(caller, 'signature', noCut);
           try {
-            await admission.enter();
+            if (!atOnce || !admission.entersAtOnce()) await admission.enter();
             await delay(Math.random() * 20);
-            await admission.confirm();
+            if (!atOnce || !admission.confirmsAtOnce()) await admission.confirm();
             lastLetOut = performance.now();
           } catch (error) {
             expect(error).toBeInstanceOf(RegistrationEnded);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import type { KeyReferenceId } from '../../src/keys/key-record.ts';
@@ -12,6 +12,7 @@ import { databases } from '../state/databases.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { Gate } from '../support/gate.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { asShared } from '../support/shared-store.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { tokenWith } from '../support/token-with.ts';
 
@@ -82,9 +83,10 @@ async function revoke({ store, keys }: Instance, { reference, row }: MadeKey, re
 }
 
 describe.each([
-  ['one instance on SQLite', databases.SQLite(), 1],
-  ['two instances on PostgreSQL', databases.PostgreSQL(), 2],
-] as const)('%s', (_name, database, instances) => {
+  ['one instance on SQLite', databases.SQLite(), 1, (store: StateStore) => store],
+  ['one instance on SQLite, by the general way', databases.SQLite(), 1, asShared],
+  ['two instances on PostgreSQL', databases.PostgreSQL(), 2, (store: StateStore) => store],
+] as const)('%s', (_name, database, instances, storeAround) => {
   let a: Instance;
   let b: Instance;
 
@@ -92,7 +94,7 @@ describe.each([
     await database.start();
     const config = await database.fresh();
     const instance = async (): Promise<Instance> => {
-      const store = await openStateStore(config, recordingLog());
+      const store = storeAround(await openStateStore(config, recordingLog()));
       return { store, keys: new Keyring(store, slowToken()) };
     };
     a = await instance();
@@ -121,8 +123,10 @@ describe.each([
     };
   }
 
-  const sign = async (reference: KeyReferenceId, secret: GivenSecret): Promise<number> =>
-    (await a.keys.sign(await a.keys.find(tenant, reference), secret, toBeSigned, async (values) => Promise.resolve(values))).length;
+  const sign = async (reference: KeyReferenceId, secret: GivenSecret): Promise<number> => {
+    const key = a.keys.findAtOnce(tenant, reference) ?? (await a.keys.find(tenant, reference));
+    return (await a.keys.sign(key, secret, toBeSigned, async (values) => Promise.resolve(values))).length;
+  };
 
   /** Signs, and lets the change happen in between. Answers the code, or `delivered`. */
   async function signAround(key: MadeKey, secret: GivenSecret, change: ChangeName): Promise<unknown> {
@@ -172,6 +176,36 @@ describe.each([
     const once = await newKey('SINGLE_USE');
     expect(await signAround(once, once.own, change)).toBe(code);
     expect((await a.store.run('findKey', once.reference))?.state).not.toBe('CONSUMED');
+  });
+
+  it.each([
+    ['KEY_STATE', 'revocation'],
+    ['KEY_STATE', 'hold'],
+    ['KEY_STATE', 'removal'],
+    ['KEY_STATE', 'removal by the operator'],
+    ['ACTIVATION_FAILED', 'another password'],
+  ] as const)('deliver nothing to requests in progress once a change has answered: %s after: %s', async (code, change) => {
+    const key = await newKey('PASSWORD');
+    await sign(key.reference, key.own);
+    let isAnswered = false;
+    let delivered = 0;
+    let deliveredLate = 0;
+    const requests = Array.from({ length: 4 }, async (): Promise<unknown> => {
+      for (;;) {
+        try {
+          await sign(key.reference, key.own);
+          delivered += 1;
+          if (isAnswered) deliveredLate += 1;
+        } catch (error) {
+          return error instanceof Error && 'code' in error ? error.code : error;
+        }
+      }
+    });
+    await vi.waitUntil(() => delivered > 20, { timeout: 60_000, interval: 5 });
+    await changes[change](b, key);
+    isAnswered = true;
+    expect(await Promise.all(requests)).toEqual(Array.from({ length: 4 }, () => code));
+    expect(deliveredLate).toBe(0);
   });
 
   it('deliver what a one-time password signed although the key has another password by now', async () => {
