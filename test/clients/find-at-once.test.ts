@@ -11,6 +11,7 @@ import { certificateRow } from '../support/certificate-row.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { asShared } from '../support/shared-store.ts';
 import { StoreHere } from '../support/store-here.ts';
+import { TellingStore } from '../support/telling-store.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-registry-'));
 const certificates = Array.from({ length: 3 }, () => new X509Certificate(Buffer.from(certificateRow().der)));
@@ -78,6 +79,26 @@ describe('a registry of clients', () => {
       { numRuns: repetitions(300, 60) },
     );
   });
+
+  it.each(['everything', { table: 'clients', id: 'any' }] as const)(
+    'finds nobody at once after a change until it is read: %o',
+    async (change) => {
+      const [certificate] = certificates;
+      if (certificate === undefined) throw new RangeError('there are three clients');
+      const spki = spkiSha256(certificate);
+      const telling = new TellingStore(store);
+      const registry = new ClientRegistry(telling);
+      await registry.register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, []);
+      expect(registry.findAtOnce(spki)).toBeDefined();
+      await store.run('revokeClient', spki);
+      telling.tell(change);
+      expect(registry.findAtOnce(spki)).toBeUndefined();
+      const found = registry.find(spki);
+      // It is being read.
+      expect(registry.findAtOnce(spki)).toBeUndefined();
+      expect(await found).toBeUndefined();
+    },
+  );
 
   it('with other instances at its store answers nothing at once', async () => {
     const [certificate] = certificates;

@@ -9,37 +9,18 @@ import { parseKeyReferenceId, type KeyReferenceId } from '../../src/keys/key-rec
 import { StretchedPasswords } from '../../src/keys/stretching.ts';
 import { KnownSecrets } from '../../src/keys/known-secrets.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
-import type { Change } from '../../src/state/database.ts';
-import type { Step, StepResults } from '../../src/state/step.ts';
 import { keyRows } from '../state/rows.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { asShared } from '../support/shared-store.ts';
-import { StoreAround } from '../support/store-around.ts';
 import { StoreHere } from '../support/store-here.ts';
+import { TellingStore } from '../support/telling-store.ts';
 
 const [demo, other] = [tenantId('demo'), tenantId('other')];
 /** These tests look at what is current: every row is believed. */
 const seals = { keyFault: async () => Promise.resolve(undefined), checkChain: () => undefined };
 const parts = { seals, slots: { isBusy: () => false }, known: { forget: () => undefined } };
 const directory = mkdtempSync(join(tmpdir(), 'signetd-at-once-'));
-
-/** Tells the caches above it of changes, as a database does. */
-class TellingStore extends StoreAround {
-  readonly #listeners: ((change: Change) => void)[] = [];
-
-  override onChange(listener: (change: Change) => void): void {
-    this.#listeners.push(listener);
-  }
-
-  override async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
-    return this.store.commit(steps);
-  }
-
-  tell(change: Change): void {
-    for (const listener of this.#listeners) listener(change);
-  }
-}
 
 let store: TellingStore;
 
