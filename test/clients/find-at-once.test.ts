@@ -82,7 +82,7 @@ describe('a registry of clients', () => {
 
   it.each(['everything', { table: 'clients', id: 'any' }] as const)(
     'finds nobody at once after a change until it is read: %o',
-    async (change) => {
+    async (told) => {
       const [certificate] = certificates;
       if (certificate === undefined) throw new RangeError('there are three clients');
       const spki = spkiSha256(certificate);
@@ -91,7 +91,7 @@ describe('a registry of clients', () => {
       await registry.register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, []);
       expect(registry.findAtOnce(spki)).toBeDefined();
       await store.run('revokeClient', spki);
-      telling.tell(change);
+      telling.tell(told);
       expect(registry.findAtOnce(spki)).toBeUndefined();
       const found = registry.find(spki);
       // It is being read.
