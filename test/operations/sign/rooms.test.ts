@@ -127,8 +127,9 @@ async function throughRooms({ name, outputMode, ...signing }: Drawn, context: Co
 }
 
 describe('the rooms of sign', () => {
+  const atOnce = new Map<string, number>();
+
   it.each(Object.keys(drawnFormats) as DrawnFormat[])('do at once what they do on the general way: %s', async (format) => {
-    const atOnce = new Map<string, number>();
     const name = fc.constantFrom<DrawnKeyName>('p256', 'p384', format === 'code2DDoc' ? 'p256' : 'rsa');
     const outputMode = fc.constantFrom('BASE_64', 'PLAIN', 'FTM', 'FILE_PATH');
     const drawn = fc.record({ name, signing: drawnSigning(format), outputMode });
@@ -147,7 +148,10 @@ describe('the rooms of sign', () => {
       }),
       { numRuns: repetitions(400, 40) },
     );
-    for (const room of ['documentsAtHand', 'outputAtHand', 'prepareAtOnce', 'completeAtOnce', 'evidenceAtHand'])
-      expect([room, atOnce.get(room) ?? 0]).toEqual([room, expect.toSatisfy((times: number) => times > 2)]);
+  });
+
+  // Of all formats: few draws of one may come to a room at all.
+  it.each(['documentsAtHand', 'outputAtHand', 'prepareAtOnce', 'completeAtOnce', 'evidenceAtHand'])('%s did much at once', (room) => {
+    expect(atOnce.get(room)).toBeGreaterThan(20);
   });
 });

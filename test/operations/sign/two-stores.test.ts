@@ -243,7 +243,7 @@ describe('sign over HTTP', () => {
       // What a request changed stays: a smaller one is not the same.
       { numRuns: repetitions(1000, 300), endOnFailure: true },
     );
-    expect(statuses.get('success') ?? 0).toBeGreaterThan(40);
+    expect(statuses.get('success')).toBeGreaterThan(25);
     expect(statuses.size).toBeGreaterThan(4);
   });
 });
