@@ -1,8 +1,8 @@
 /*
  * A signature with a caller's key, in one call: the token verifies the MAC of the secret, and only
  * then signs. Nearly all requests are of this kind, and between four calls from JavaScript without
- * JIT compiler most of the time would be the interpreter's. It is also a rule that no code of the
- * host can forget: without a verified MAC this function reaches no C_SignInit.
+ * JIT compiler most of the time would be the interpreter's. It is also a rule that cannot be
+ * forgotten here: without a verified MAC this function reaches no C_SignInit.
  *
  * The function reads a signature request (src/token/wire/sign-message.ts, src/token/wire/proofs.ts)
  * by itself. A request that is not of the usual form, and every malformed one, is left to the
@@ -39,7 +39,7 @@ enum { ROLE_SIGNS = 1, ROLE_ALSO = 2 };
 enum { FIRST_KIND = 1, LAST_SIGNING_KIND = 3, LAST_KIND = 7 };
 enum { CALLERS_KEY = 0x43 };
 
-/* Longer secrets and values are left to the JavaScript code. */
+/* Longer secrets are left to the JavaScript code. A longer value is a fault of the token. */
 enum { SECRET_MAX_BYTES = 1024, VALUE_MAX_BYTES = 1024, DIGEST_MAX_BYTES = 64 };
 
 static const char MAC_PREFIX[] = "signetd secret v2";

@@ -97,7 +97,8 @@ export class Outbox {
  */
 export async function requestsInChain(directory: string, settled: readonly Settled[]): Promise<Set<string>> {
   const wanted = new Set(settled.map(({ entry }) => entry.request));
-  const since = Math.min(...settled.map((one) => one.since)) - clockSlackMs;
+  // The clock may have been ahead when a request was settled.
+  const since = Math.min(Date.now(), ...settled.map((one) => one.since)) - clockSlackMs;
   const found = new Set<string>();
   for (const { path } of (await auditFiles(directory)).toReversed()) {
     const from = await lastLineWith(path, ({ time }) => time < since);

@@ -14,7 +14,7 @@ export class RegistrationEnded extends Error {
 /** The registry, as an admission uses it. */
 export interface Registrations {
   /** Whether the data in memory is always current. */
-  readonly isUpToDate: boolean;
+  readonly isAlwaysCurrent: boolean;
   /**
    * Resolves once the data in memory is current; it may be used in the same turn of the event loop.
    */
@@ -66,8 +66,9 @@ export class Admission {
    * @throws {RegistrationEnded}
    */
   entersAtOnce(): boolean {
-    if (this.#registrations.isUpToDate) this.#enter();
-    return this.#isEntered;
+    if (!this.#registrations.isAlwaysCurrent) return false;
+    this.#enter();
+    return true;
   }
 
   /**
@@ -85,7 +86,7 @@ export class Admission {
    * @throws {RegistrationEnded}
    */
   confirmsAtOnce(): boolean {
-    if (!this.#registrations.isUpToDate) return false;
+    if (!this.#registrations.isAlwaysCurrent) return false;
     this.#check();
     return true;
   }

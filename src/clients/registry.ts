@@ -79,7 +79,7 @@ export class ClientRegistry implements Registrations {
 
   /** Returns a registered client, unless the state store must be looked at: `find` does. */
   findAtOnce(spki: string): Caller | undefined {
-    return this.isUpToDate && !this.#isStale && this.#loading === undefined ? this.#callers.get(spki) : undefined;
+    return this.isAlwaysCurrent && !this.#isStale && this.#loading === undefined ? this.#callers.get(spki) : undefined;
   }
 
   /** Whether a client is registered, according to memory; not for decisions about responses. */
@@ -121,12 +121,12 @@ export class ClientRegistry implements Registrations {
   }
 
   /** Without other instances, every change is made here and is in memory before it is reported. */
-  get isUpToDate(): boolean {
+  get isAlwaysCurrent(): boolean {
     return !this.#store.isShared;
   }
 
   async upToDate(): Promise<void> {
-    if (this.isUpToDate) return;
+    if (this.isAlwaysCurrent) return;
     for (let looks = 0; performance.now() - this.#currentAsOf > validMs; looks += 1) {
       if (looks === maxLooks) throw new StoreUnavailable('the state store did not report in time whether the client is still registered');
       await this.#look();

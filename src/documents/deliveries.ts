@@ -35,7 +35,7 @@ export class Deliveries implements SettlementParty {
     this.#transfers.push(transfer);
   }
 
-  /** Whether nothing was ever to be delivered outside of the answer. */
+  /** Whether nothing is to be delivered outside of the answer. */
   get isEmpty(): boolean {
     return this.#transfers.length === 0 && this.#directories.length === 0;
   }

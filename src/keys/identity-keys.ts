@@ -109,7 +109,10 @@ export class IdentityKeys {
     await this.#rereading.bringUpToDate(record);
   }
 
-  /** Whether the record has every change that was committed before the call. */
+  /**
+   * Whether the record has every change that was committed before the call, as far as that is known
+   * without asking the store.
+   */
   isUpToDate(record: ActivatableKey): boolean {
     return !this.#store.isShared && this.#rereading.isUpToDate(record);
   }

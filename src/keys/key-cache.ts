@@ -90,7 +90,10 @@ export class KeyCache {
     return record;
   }
 
-  /** Whether the record has every change that was committed before the call. */
+  /**
+   * Whether the record has every change that was committed before the call, as far as that is known
+   * without asking the store.
+   */
   isUpToDate(record: ActivatableKey): boolean {
     return !this.#store.isShared && this.#records.get(record.reference) === record && this.#rereading.isUpToDate(record);
   }

@@ -63,9 +63,8 @@ export class Signing {
 
   /**
    * Returns the candidate secrets that allow the documents to be signed, where the key or a
-   * candidate is bound to documents. If hashing the documents
-   * takes time, the secret is verified first: undefined if it is wrong, so that nothing is hashed
-   * for it.
+   * candidate is bound to documents. If hashing the documents takes time, the secret is verified
+   * first: undefined if it is wrong, so that nothing is hashed for it.
    */
   async #allowed(
     key: KeyRecord,

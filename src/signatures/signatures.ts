@@ -118,6 +118,7 @@ export function completeAtOnce(
 ): readonly SignatureEvidence[] | undefined {
   if (signatures.level !== undefined) return undefined;
   const task = completeTaskOf(signatures, values);
+  // Whether it is long is asked again by the general way, which is rare and takes far longer.
   return threadFor(task) === undefined ? evidenceOf(signatures, completeTask(task).map(withoutNotice)) : undefined;
 }
 

@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 const pathOf = (file: number): string => join(directory, `audit-0000000${file}.jsonl`);
-const at = (second: number): string => new Date(1_800_000_000_000 + second * 1000).toISOString();
+const at = (second: number): string => new Date(1_700_000_000_000 + second * 1000).toISOString();
 const hashOf = (n: number): string => places[n]?.hash ?? '';
 
 /** Adds records to a file: so many requests, then the end of the file where it has one. */

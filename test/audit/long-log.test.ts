@@ -24,7 +24,8 @@ let known: FilePlace;
 let last: Place = beginning;
 
 /** Time of a record: the last ones are of the last day. */
-const timeOf = (n: number): number => 1_800_000_000_000 + (n > records - since ? day : 0) + n;
+const begin = Date.now() - day - 60_000;
+const timeOf = (n: number): number => begin + (n > records - since ? day : 0) + n;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'signetd-long-log-'));
@@ -92,4 +93,18 @@ it('any record of a log is found from its end, and a line that is not complete i
   const cut = join(directory, 'cut');
   writeFileSync(cut, text.slice(0, offsetOf(1000) + 200), 'latin1');
   expect(await lastLineWith(cut, (head) => head.n <= 1000)).toBe(offsetOf(999));
+});
+
+it('a line that somebody has added again hides none of those before it', async () => {
+  const text = readFileSync(path, 'latin1');
+  const copied = join(directory, 'copied');
+  const [line = ''] = text.slice(text.indexOf(`{"n":${known.n},`)).split('\n', 1);
+  writeFileSync(copied, `${text}${line}\n`, 'latin1');
+  expect(await lastLineWith(copied, (head) => head.n <= known.n)).toBe(0);
+});
+
+it('a request that was settled while the clock was ahead is found', async () => {
+  const number = records - 1;
+  const settled = [{ entry: requestEntry(number), since: Date.now() + 24 * 3_600_000, ids: [] }];
+  expect([...(await requestsInChain(directory, settled))]).toEqual([requestEntry(number).request]);
 });

@@ -143,6 +143,19 @@ describe('requests to the threads of the host', () => {
     expect([counts(link), dispatcher.waiting]).toEqual([[2, 0], 0]);
   });
 
+  it('go to another thread where the one at work does not answer', async () => {
+    const link = await connected(2);
+    answerQuickly(link);
+    add(1);
+    await turn();
+    add(2);
+    expect(counts(link)).toEqual([1, 0]);
+    vi.advanceTimersByTime(5);
+    await vi.waitFor(() => {
+      expect(counts(link)).toEqual([1, 2]);
+    });
+  });
+
   it('wake another thread where more than 1.5 ms of work waits, and are 32 at each at most', async () => {
     const link = await connected(2);
     answerQuickly(link);

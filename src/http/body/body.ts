@@ -73,18 +73,20 @@ class SmallBody implements Collector {
   }
 
   add(chunk: Buffer): void {
-    if (chunk.length === this.#announced) {
-      this.#memory = chunk;
-      return;
+    const { length } = chunk;
+    const isWhole = this.#length === 0 && length === this.#announced;
+    this.#memory ??= isWhole ? chunk : Buffer.allocUnsafeSlow(this.#announced);
+    if (!isWhole) {
+      this.#memory.set(chunk, this.#length);
+      freeMemory(chunk);
     }
-    this.#memory ??= Buffer.allocUnsafeSlow(this.#announced);
-    this.#memory.set(chunk, this.#length);
-    this.#length += chunk.length;
-    freeMemory(chunk);
+    this.#length += length;
   }
 
+  /** Never more than what was received: the memory had other content before. */
   whole(): Buffer {
-    return this.#memory ?? Buffer.alloc(0);
+    if (this.#memory === undefined) return Buffer.alloc(0);
+    return this.#length === this.#memory.length ? this.#memory : this.#memory.subarray(0, this.#length);
   }
 }
 

@@ -18,6 +18,8 @@ const workAheadMs = 3;
 const quickTokenMs = 0.2;
 /** Work of a quick token that waits for the thread at work before another one is woken. */
 const aloneMs = 1.5;
+/** Nothing waits for a thread that has not answered for longer than this. */
+const awaitedMs = 3;
 const minRequestsAtThread = 4;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
@@ -50,6 +52,7 @@ export class Dispatcher {
   readonly #quick = new RequestLane(quickGuessMs);
   readonly #slow = new RequestLane(slowGuessMs);
   readonly #sweep: NodeJS.Timeout;
+  #later: NodeJS.Timeout | undefined;
   #link: HostLink | undefined;
   #awaySinceMs = performance.now();
 
@@ -136,6 +139,7 @@ export class Dispatcher {
 
   close(): void {
     clearInterval(this.#sweep);
+    clearTimeout(this.#later);
     this.failAll(new TokenUnavailable('the service is shutting down'));
   }
 
@@ -160,8 +164,12 @@ export class Dispatcher {
     }
     const most = Math.min(maxRequestsAtThread, Math.max(minRequestsAtThread, Math.floor(workAheadMs / this.#quick.meanMs)));
     if (this.#quick.meanMs < quickTokenMs) this.#dispatchBatches(link.threads, most);
-    while (this.#quick.length > 0 && this.#quick.meanMs >= quickTokenMs) {
-      const thread = leastBusy(link.threads, most);
+    else this.#dispatchOneByOne(link.threads, most);
+  }
+
+  #dispatchOneByOne(threads: readonly ThreadLink[], most: number): void {
+    while (this.#quick.length > 0) {
+      const thread = leastBusy(threads, most);
       const request = thread === undefined ? undefined : this.#quick.take();
       if (thread === undefined || request === undefined) break;
       thread.send(request);
@@ -170,19 +178,32 @@ export class Dispatcher {
 
   /**
    * Gives a thread that is not at work one batch: what comes later waits for its answers, unless
-   * that is much.
+   * that is much, or the answers do not come.
    */
   #dispatchBatches(threads: readonly ThreadLink[], most: number): void {
+    const now = performance.now();
     for (const thread of threads) {
       if (thread.slow || thread.isAtWork) continue;
-      const isAnotherAtWork = threads.some(({ slow, isAtWork }) => !slow && isAtWork);
-      if (isAnotherAtWork && this.#quick.length * this.#quick.meanMs < aloneMs) return;
+      const isAnswerNear = threads.some((other) => !other.slow && other.isAtWork && other.silentMs(now) < awaitedMs);
+      if (isAnswerNear && this.#quick.length * this.#quick.meanMs < aloneMs) {
+        this.#lookAgain();
+        return;
+      }
       while (thread.pending.size < most) {
         const request = this.#quick.take();
         if (request === undefined) return;
         thread.send(request);
       }
     }
+  }
+
+  /** Dispatches again when the answers that requests wait for are late. */
+  #lookAgain(): void {
+    if (this.#quick.length === 0) return;
+    this.#later ??= setTimeout(() => {
+      this.#later = undefined;
+      this.#dispatch();
+    }, awaitedMs).unref();
   }
 
   #failExpired(): void {

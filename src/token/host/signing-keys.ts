@@ -57,6 +57,8 @@ export class SigningKeys {
   }
 
   #search(id: KeyId): Handle {
+    // The token may still find it for a moment.
+    if (this.#keys.isRemoved(id)) throw new NoSuchKey(id);
     const [handle] = findById(this.#sessionNow(), id, pkcs11js.CKO_PRIVATE_KEY);
     if (handle === undefined) throw new NoSuchKey(id);
     this.#keys.found(id, handle);

@@ -14,7 +14,7 @@ import { WorkThreads } from '../../../src/threads/work-threads.ts';
 
 const caller: Caller = { spkiSha256: 'a', name: 'app', tenant: tenantId('demo'), roles: new Set(['signature']) };
 const registrations = {
-  isUpToDate: true,
+  isAlwaysCurrent: true,
   upToDate: async () => Promise.resolve(),
   holds: () => true,
   entered: () => undefined,

@@ -60,7 +60,7 @@ const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenant
 let isRegistered = true;
 /** A registry in which that caller is registered as long as a test wants. */
 const registrations = {
-  isUpToDate: true,
+  isAlwaysCurrent: true,
   upToDate: async () => Promise.resolve(),
   holds: () => isRegistered,
   entered: () => undefined,
