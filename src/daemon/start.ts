@@ -15,7 +15,7 @@ import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
-import { releaseFreeMemoryRegularly } from '../service/free-memory.ts';
+import { releaseFreeMemoryRegularly } from '../service/memory-release.ts';
 import { listenFds } from '../service/listen-fds.ts';
 import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';

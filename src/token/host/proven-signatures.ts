@@ -7,7 +7,7 @@ import { digestsOf } from '../wire/sign-message.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import type { MacKey } from './mac-key.ts';
 import type { SecretChecks } from './secret-checks.ts';
-import { pkcs11Code, type Session } from './session.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /**
@@ -78,7 +78,7 @@ export class ProvenSignatures {
     } catch (error) {
       this.#record(id, body, madeBefore(error));
       if (handleIsStale(pkcs11Code(error))) return undefined;
-      throw error;
+      throw withName(error);
     }
     if (length === outcomes.unusual) return undefined;
     if (length === outcomes.wrongSecret) {
@@ -95,6 +95,14 @@ export class ProvenSignatures {
     const { algorithm, digests } = digestsOf(body);
     for (const digest of count === undefined ? digests : digests.slice(0, count)) this.#signing.record(id, algorithm, digest);
   }
+}
+
+/** Adds the name of the error, for operators. */
+function withName(error: unknown): unknown {
+  const code = pkcs11Code(error);
+  const [name] = Object.entries(pkcs11js).find(([constant, value]) => constant.startsWith('CKR_') && value === code) ?? [];
+  if (error instanceof Error && name !== undefined) error.message = `${name}: ${error.message}`;
+  return error;
 }
 
 function madeBefore(error: unknown): number {

@@ -5,7 +5,7 @@ const mebibyte = 1024 ** 2;
 
 /** Every sixteenth of many blocks stays in use, so that the C library cannot return the others by itself. */
 const program = `
-  import { releaseFreeMemoryRegularly } from './dist/service/free-memory.js';
+  import { releaseFreeMemoryRegularly } from './dist/service/memory-release.js';
   let blocks = Array.from({ length: 16_384 }, () => Buffer.allocUnsafeSlow(8192).fill(1));
   const kept = blocks.filter((_, index) => index % 16 === 0);
   blocks = undefined;
