@@ -8,7 +8,7 @@ import { shellBlocks } from './shell-blocks.ts';
 
 const separator = '---- end of a block ----';
 
-it.each(['docs/2d-doc.md', 'docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signing.md'])(
+it.each(['docs/2d-doc.md', 'docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signing.md', 'docs/tutorial.md'])(
   'the commands of %s do what it says',
   (page) => {
     const blocks = shellBlocks(readFileSync(page, 'utf8'));
