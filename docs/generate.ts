@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Config } from '../src/config/config.ts';
 import { filePaths } from '../src/http/documentation/file-paths.ts';
@@ -13,13 +14,15 @@ const generated = {
   'result-codes.md': resultCodesPage(),
   'configuration.schema.json': configurationSchema(),
   'openapi.json': openApi(),
+  '../clients/typescript/src/result-names.ts': resultNamesInTypeScript(),
+  '../clients/python/src/signetd_client/result_names.py': resultNamesInPython(),
 };
 const check = process.argv.includes('--check');
 for (const [name, content] of Object.entries(generated)) {
   const file = new URL(name, import.meta.url);
   if (!check) writeFileSync(file, content);
   else if (readFileSync(file, 'utf8') !== content) {
-    process.stderr.write(`docs/${name} is out of date; run: npm run docs\n`);
+    process.stderr.write(`${fileURLToPath(file)} is out of date; run: npm run docs\n`);
     process.exitCode = 1;
   }
 }
@@ -38,6 +41,39 @@ function resultCodesPage(): string {
     '|---|---|---|---|',
     '| 0 | 0 | SUCCESS | success |',
     ...rows,
+    '',
+  ].join('\n');
+}
+
+/** Names of the result codes, by `major/minor`. */
+function namesByCode(): [string, string][] {
+  return [
+    ['0/0', 'SUCCESS'],
+    ...Object.entries(resultCodes).map(([name, { major, minor }]): [string, string] => [`${major}/${minor}`, name]),
+  ];
+}
+
+function resultNamesInTypeScript(): string {
+  const rows = namesByCode().map(([code, name]) => `  '${code}': '${name}',`);
+  return [
+    '/** Names of the result codes, by `major/minor`. Written by `npm run docs`. */',
+    'export const resultNames = {',
+    ...rows,
+    '} as const;',
+    '',
+    'export type ResultName = (typeof resultNames)[keyof typeof resultNames];',
+    '',
+  ].join('\n');
+}
+
+function resultNamesInPython(): string {
+  const rows = namesByCode().map(([code, name]) => `    "${code}": "${name}",`);
+  return [
+    '"""Names of the result codes, by major/minor. Written by `npm run docs`."""',
+    '',
+    'RESULT_NAMES: dict[str, str] = {',
+    ...rows,
+    '}',
     '',
   ].join('\n');
 }
