@@ -61,10 +61,12 @@ beforeAll(async () => {
   });
   address = `https://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 });
-afterAll(() => {
-  gateway.close();
-  gateway.closeAllConnections();
+afterAll(async () => {
   agent.destroy();
+  await new Promise((closed) => {
+    gateway.close(closed);
+    gateway.closeAllConnections();
+  });
 });
 beforeEach(() => {
   mishaps = [];
