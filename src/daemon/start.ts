@@ -22,13 +22,11 @@ import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
-import { auditMetrics } from '../telemetry/storage-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
-import { keptAnswerMetrics } from '../telemetry/storage-metrics.ts';
+import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics } from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
 import { messageMetrics } from '../telemetry/outgoing-metrics.ts';
-import { Metrics } from '../telemetry/metrics.ts';
-import { processMetrics } from '../telemetry/metrics.ts';
+import { Metrics, processMetrics } from '../telemetry/metrics.ts';
 import { requestMetrics } from '../telemetry/http-metrics.ts';
 import { WorkThreads } from '../threads/work-threads.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
@@ -102,8 +100,10 @@ export async function startService(start: Start): Promise<void> {
     },
   });
   manager.status('starting: waiting for the token and the state store');
-  const store = parts.opened('state store', await openStateStore(config.state, log), async (opened) => opened.close());
-  const base = { ...start, startedAt, manager, sockets, reloader, store, draining: new Draining(), metrics: new Metrics() };
+  const metrics = new Metrics();
+  const ended = stateMetrics(metrics.registry);
+  const store = parts.opened('state store', await openStateStore(config.state, log, ended), async (opened) => opened.close());
+  const base = { ...start, startedAt, manager, sockets, reloader, store, draining: new Draining(), metrics };
   await standByWhileOlder(base);
   const reload = await serve(base, await openServices(base));
   answerHangUps(reload);
@@ -135,6 +135,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   const sessions = parts.opened('sessions', new Sessions(store, tokenMac), (opened) => {
     opened.stop();
   });
+  sessionMetrics(registry, async () => store.run('sessionShares', Date.now()));
   warnOfReadableFiles(config, log);
   const published = await PublishedServices.open({ store, token, undoing: keys.destruction, audit, registry, log }, config, authorities);
   parts.opened('published services', published, async () => published.stop());

@@ -25,6 +25,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'listClients',
   'ocspResponders',
   'serialStatuses',
+  'sessionShares',
   'publishedCrl',
   'poolLevels',
   'listKeys',

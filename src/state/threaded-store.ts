@@ -15,10 +15,24 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/**
+ * Told of each transaction: how it ended, and the milliseconds until then, with those in the queue
+ * of the database thread.
+ */
+export type TransactionEnded = (outcome: 'done' | 'refused' | 'unavailable', ms: number) => void;
+
+/** Options of a store. */
+interface StoreOptions {
+  readonly log?: Logger;
+  readonly readOnly?: boolean;
+  readonly ended?: TransactionEnded | undefined;
+}
+
 /** The main thread's view of the store on the database thread. */
 export class ThreadedStore implements StateStore {
   readonly isShared: boolean;
   readonly #worker: Worker;
+  readonly #tellEnd: TransactionEnded | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners: ((change: Change) => void)[] = [];
   #clock: ClockReading | undefined;
@@ -32,8 +46,13 @@ export class ThreadedStore implements StateStore {
   #looking: Promise<void> | undefined;
   #nextLook: Promise<void> | undefined;
 
-  private constructor(worker: Worker, isShared: boolean, clock: ClockReading | undefined) {
+  private constructor(
+    worker: Worker,
+    isShared: boolean,
+    { clock, ended }: { readonly clock: ClockReading | undefined; readonly ended: TransactionEnded | undefined },
+  ) {
     this.#worker = worker;
+    this.#tellEnd = ended;
     this.#clock = clock;
     this.isShared = isShared;
     worker.on('message', (message: FromDatabase) => {
@@ -47,7 +66,7 @@ export class ThreadedStore implements StateStore {
     });
   }
 
-  static async open(config: StateConfig, { log, readOnly = false }: { log?: Logger; readOnly?: boolean } = {}): Promise<ThreadedStore> {
+  static async open(config: StateConfig, { log, readOnly = false, ended }: StoreOptions = {}): Promise<ThreadedStore> {
     const opening: Opening = { config, readOnly };
     const worker = new Worker(moduleFile('./database-thread', import.meta.url), { workerData: opening });
     const clock = await new Promise<ClockReading | undefined>((resolve, reject) => {
@@ -58,7 +77,7 @@ export class ThreadedStore implements StateStore {
         else if (message.kind === 'failed') reject(new Error(`${nameOf(config)}: ${message.reason}`));
       });
     });
-    return new ThreadedStore(worker, config.kind === 'postgresql', clock);
+    return new ThreadedStore(worker, config.kind === 'postgresql', { clock, ended });
   }
 
   async run<N extends RepositoryName>(
@@ -70,7 +89,7 @@ export class ThreadedStore implements StateStore {
   }
 
   async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
-    const values = await this.#ask((id) => ({ kind: 'work', id, steps }));
+    const values = await this.#timed(this.#ask((id) => ({ kind: 'work', id, steps })));
     // Steps after a deciding step that changed nothing were not run.
     tellCommitted(Array.isArray(values) ? steps.slice(0, values.length) : steps);
     // The thread ran exactly the functions that the steps name.
@@ -102,6 +121,19 @@ export class ThreadedStore implements StateStore {
   async close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #timed(transaction: Promise<unknown>): Promise<unknown> {
+    if (this.#tellEnd === undefined) return transaction;
+    const started = performance.now();
+    try {
+      const values = await transaction;
+      this.#tellEnd('done', performance.now() - started);
+      return values;
+    } catch (error) {
+      this.#tellEnd(error instanceof StoreUnavailable ? 'unavailable' : 'refused', performance.now() - started);
+      throw error;
+    }
   }
 
   async #close(): Promise<void> {
@@ -180,8 +212,8 @@ function nameOf(config: StateConfig): string {
  * server.
  * @throws {Error} if it cannot be opened or its schema is newer than this program
  */
-export async function openStateStore(config: StateConfig, log: Logger): Promise<StateStore> {
-  return ThreadedStore.open(config, { log });
+export async function openStateStore(config: StateConfig, log: Logger, ended?: TransactionEnded): Promise<StateStore> {
+  return ThreadedStore.open(config, { log, ended });
 }
 
 /** Opens the embedded store. */

@@ -4,6 +4,8 @@ import { durationBuckets } from './metrics.ts';
 export interface RequestMetrics {
   /** Records a response. `outcome`: result codes such as `0/0` or `2/202`, or an HTTP status. */
   answered(operation: string, outcome: string, ms: number): void;
+  /** Records an answer that is an HTTP problem, whether or not it reached an operation. */
+  problem(status: number): void;
 }
 
 /** Requests that reached an operation. */
@@ -22,7 +24,17 @@ export function requestMetrics(registry: Registry): RequestMetrics {
     buckets: durationBuckets,
     registers,
   });
+  const problems = new Counter({
+    name: 'signetd_problem_answers_total',
+    help: 'Answers of the API that were HTTP problems, by status, including those before any operation.',
+    labelNames: ['status'] as const,
+    registers,
+  });
+  for (const status of [403, 429, 503]) problems.inc({ status }, 0);
   return {
+    problem(status) {
+      problems.inc({ status });
+    },
     answered(operation, outcome, ms) {
       requests.inc({ operation, outcome });
       duration.observe({ operation }, ms / 1000);
@@ -109,6 +121,7 @@ export function publicListenerMetrics(registry: Registry): (limit: 'connectionsM
     labelNames: ['limit'] as const,
     registers: [registry],
   });
+  for (const limit of ['connectionsMax', 'connectionsMaxPerAddress']) closed.inc({ limit }, 0);
   return (limit) => {
     closed.inc({ limit });
   };

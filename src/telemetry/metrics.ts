@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { eventLoopMetrics } from './event-loop-delay.ts';
 import { version } from './version.ts';
 
 /** Seconds, from 100 µs, doubling 15 times: for in-memory tokens as well as slow network HSMs. */
@@ -111,8 +111,6 @@ export class Metrics {
   }
 }
 
-const resolutionMs = 10;
-
 /** Metrics of the process: version, memory, processor time and event loop delay. */
 export function processMetrics(registry: Registry): void {
   const registers = [registry];
@@ -122,45 +120,30 @@ export function processMetrics(registry: Registry): void {
     labelNames: ['version', 'node'] as const,
     registers,
   }).set({ version: version(), node: process.versions.node }, 1);
-  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-  delay.enable();
-  gauge('signetd_event_loop_delay_seconds', 'Delay of timers since the last scrape, by quantile.', ['quantile'] as const, (set) => {
-    for (const percentile of [50, 99, 100]) {
-      // The measuring timer itself waits for the resolution.
-      const lateMs = delay.count === 0 ? 0 : Math.max(0, delay.percentile(percentile) / 1e6 - resolutionMs);
-      set({ quantile: String(percentile / 100) }, lateMs / 1000);
-    }
-    delay.reset();
+  eventLoopMetrics(registry);
+  const memory = new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the daemon.',
+    registers,
+    collect() {
+      memory.set(process.memoryUsage.rss());
+    },
   });
-  gauge('process_resident_memory_bytes', 'Resident memory of the daemon.', [], (set) => {
-    set({}, process.memoryUsage.rss());
+  const processor = new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Processor time of the daemon, user and system.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      processor.reset();
+      processor.inc((user + system) / 1e6);
+    },
   });
-  gauge('process_cpu_seconds_total', 'Processor time of the daemon, user and system.', [], (set) => {
-    const { user, system } = process.cpuUsage();
-    set({}, (user + system) / 1e6);
-  });
-  gauge('process_start_time_seconds', 'When the daemon started, in seconds since 1970 (UTC).', [], (set) => {
-    set({}, Math.round(Date.now() / 1000 - process.uptime()));
-  });
-
-  function gauge<L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    collect: (set: (labels: Partial<Record<L, string>>, value: number) => void) => void,
-  ): void {
-    const made = new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        collect((labels, value) => {
-          made.set(labels, value);
-        });
-      },
-    });
-  }
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When the daemon started, in seconds since 1970 (UTC).',
+    registers,
+  }).set(Math.round(Date.now() / 1000 - process.uptime()));
 }
 
 /** Keys that should have been destroyed but are still on the token. */

@@ -1,15 +1,18 @@
 import { Counter, type Registry, Histogram } from 'prom-client';
 import type { Logger } from './log.ts';
 
+const kinds = ['time-stamp', 'OCSP', 'CRL'] as const;
+const outcomes = ['answered', 'failed', 'abandoned'] as const;
+
 /**
  * Result of a request to another server. `why` contains no URL beyond the host, and nothing of what
  * was sent.
  */
 export interface OutgoingEnd {
-  readonly kind: 'time-stamp' | 'OCSP' | 'CRL';
+  readonly kind: (typeof kinds)[number];
   readonly host: string;
   /** `abandoned`: nobody waits for it any longer. */
-  readonly outcome: 'answered' | 'failed' | 'abandoned';
+  readonly outcome: (typeof outcomes)[number];
   readonly why?: string;
 }
 
@@ -36,6 +39,7 @@ export function outgoingMetrics(
     labelNames: ['kind', 'outcome'] as const,
     registers: [registry],
   });
+  for (const kind of kinds) for (const outcome of outcomes) requests.inc({ kind, outcome }, 0);
   const loggedMs = new Map<string, number>();
   return ({ kind, host, outcome, why }) => {
     requests.inc({ kind, outcome });
@@ -72,6 +76,7 @@ export function messageMetrics(registry: Registry): MessageMetrics {
     buckets,
     registers,
   });
+  for (const channel of ['sms', 'email']) for (const outcome of ['taken', 'refused']) messages.inc({ channel, outcome }, 0);
   return {
     asked(channel, accepted, tookMs) {
       messages.inc({ channel, outcome: accepted ? 'taken' : 'refused' });

@@ -1,4 +1,5 @@
-import { Gauge, type Registry, Counter } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { durationBuckets } from './metrics.ts';
 
 /** State of the audit log, read at each scrape. */
 export interface AuditGauges {
@@ -35,8 +36,18 @@ export interface TransferMetrics {
   removed(files: number): void;
 }
 
+/** Rows of the state store, one for each tenant. */
+type ByTenant<T> = () => Promise<readonly (T & { readonly tenant: string })[]>;
+
 /** Usage of the transfer store by each tenant. */
-type Shares = () => Promise<readonly { readonly tenant: string; readonly bytes: number; readonly files: number }[]>;
+type Shares = ByTenant<{ readonly bytes: number; readonly files: number }>;
+
+/** While the state store cannot be read, the gauge has no values. */
+async function setByTenant<T>(gauge: Gauge<'tenant'>, rows: ByTenant<T>, value: (row: T) => number): Promise<void> {
+  const found = await rows().catch(() => []);
+  gauge.reset();
+  for (const row of found) gauge.set({ tenant: row.tenant }, value(row));
+}
 
 export function transferMetrics(registry: Registry, shares: Shares): TransferMetrics {
   const registers = [registry];
@@ -46,6 +57,7 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
     labelNames: ['direction'] as const,
     registers,
   });
+  for (const direction of ['in', 'out']) moved.inc({ direction }, 0);
   const removed = new Counter({
     name: 'signetd_transfer_swept_files_total',
     help: 'Files removed from the file transfer store: expired, deleted or incomplete.',
@@ -57,7 +69,7 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
     labelNames: ['tenant'] as const,
     registers,
     async collect() {
-      for (const { tenant, files } of await shares().catch(() => [])) this.set({ tenant }, files);
+      await setByTenant(this, shares, ({ files }) => files);
     },
   });
   void new Gauge({
@@ -66,7 +78,7 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
     labelNames: ['tenant'] as const,
     registers,
     async collect() {
-      for (const { tenant, bytes } of await shares().catch(() => [])) this.set({ tenant }, bytes);
+      await setByTenant(this, shares, ({ bytes }) => bytes);
     },
   });
   return {
@@ -90,4 +102,54 @@ export function keptAnswerMetrics(registry: Registry, bytes: () => number): void
     },
   });
   void gauge;
+}
+
+/** Open signature sessions of each tenant, over all instances. */
+export function sessionMetrics(registry: Registry, shares: ByTenant<{ readonly sessions: number; readonly bytes: number }>): void {
+  const gauge = (name: string, help: string, value: (row: { readonly sessions: number; readonly bytes: number }) => number): void => {
+    const made = new Gauge({
+      name,
+      help,
+      labelNames: ['tenant'] as const,
+      registers: [registry],
+      async collect() {
+        await setByTenant(made, shares, value);
+      },
+    });
+  };
+  gauge('signetd_signature_sessions', 'Open signature sessions by tenant, over all instances.', ({ sessions }) => sessions);
+  gauge(
+    'signetd_signature_session_bytes',
+    'Bytes of content in open signature sessions by tenant, over all instances.',
+    ({ bytes }) => bytes,
+  );
+}
+
+const transactionOutcomes = ['done', 'refused', 'unavailable'] as const;
+
+/** Returns a function that records a transaction of the state store. */
+export function stateMetrics(registry: Registry): (outcome: (typeof transactionOutcomes)[number], ms: number) => void {
+  const registers = [registry];
+  const transactions = new Counter({
+    name: 'signetd_state_transactions_total',
+    help: 'Transactions of the state store by outcome: done, refused (a rule of the service, or a full disk), unavailable (no answer).',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'signetd_state_transaction_seconds',
+    help: 'Time until a transaction of the state store is committed or fails, including its wait for the one before it.',
+    buckets: durationBuckets,
+    registers,
+  });
+  const counted = {
+    done: transactions.labels('done'),
+    refused: transactions.labels('refused'),
+    unavailable: transactions.labels('unavailable'),
+  };
+  for (const outcome of transactionOutcomes) counted[outcome].inc(0);
+  return (outcome, ms) => {
+    counted[outcome].inc();
+    duration.observe(ms / 1000);
+  };
 }

@@ -1,5 +1,11 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { operations } from '../../src/operations/table.ts';
+import { callAllOperations } from '../support/all-operations.ts';
 import { call, description } from '../support/api.ts';
+import { noPromtool } from '../support/prometheus.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 const metrics = async (): Promise<string> => (await fetch(`${description.opsUrl}/metrics`)).text();
 
@@ -15,7 +21,7 @@ it('/metrics counts requests by operation and outcome, and has figures of proces
   for (const line of [
     /^signetd_request_duration_seconds_bucket\{le="0.0001",operation="pki\/checkKey"\} \d+$/m,
     /^signetd_build_info\{version="\d+\.\d+\.\d+",node="24\.\d+\.\d+"\} 1$/m,
-    /^signetd_event_loop_delay_seconds\{quantile="0.99"\} [\d.e-]+$/m,
+    /^signetd_event_loop_delay_seconds_bucket\{le="\+Inf"\} [1-9]\d*$/m,
     /^signetd_audit_writable 1$/m,
     /^signetd_audit_lag_seconds [\d.e-]+$/m,
     /^signetd_audit_checkpoint_age_seconds [\d.e-]+$/m,
@@ -47,3 +53,27 @@ it('/metrics separates the time that requests waited for the token from the time
   // 16 buckets and the one without end.
   expect(text.match(/^signetd_token_call_seconds_bucket\{.*operation="makeMac".*\}/gm)?.length).toBe(17);
 });
+
+it('/metrics has exactly the metrics that docs/operating.md describes', async () => {
+  const exposed = Array.from((await metrics()).matchAll(/^# TYPE (\S+) /gm), ([, name]) => name);
+  const [, section = ''] = readFileSync('docs/operating.md', 'utf8').split(/^## Metrics$/m);
+  const [table = ''] = section.split(/^## /m);
+  const described = Array.from(table.matchAll(/^\|([^|]+)\|/gm), ([, names = '']) => names.matchAll(/`([a-z_]+)`/g)).flatMap((names) =>
+    Array.from(names, ([, name]) => name),
+  );
+  expect(new Set(described)).toEqual(new Set(exposed));
+  expect(described).toHaveLength(exposed.length);
+});
+
+it.skipIf(noPromtool !== undefined)(
+  `promtool has nothing to say against /metrics after all operations${skipNote(noPromtool)}`,
+  async () => {
+    await callAllOperations();
+    const text = await metrics();
+    for (const path of [...operations.map((operation) => operation.path), 'files/upload', 'files/download', 'files/delete'])
+      expect(text).toMatch(new RegExp(`^signetd_requests_total\\{operation="${path}",outcome="(?:0/0)"\\} [1-9]`, 'm'));
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+    expect(`${stdout}${stderr}`).toBe('');
+    expect(status).toBe(0);
+  },
+);

@@ -4,13 +4,13 @@ import type { Logger } from '../../telemetry/log.ts';
 import { resultOf } from './answer.ts';
 import { rest } from './early-answer.ts';
 import { storeAway } from './ending-of.ts';
-import type { Guard } from './guard.ts';
+import type { RequestServices } from './request-services.ts';
 import { Problem, sendProblem } from '../problem.ts';
 
 /** Answers an error that was thrown before a request had a result. */
 export function answerError(
   error: unknown,
-  { guard, log }: { readonly guard: Guard; readonly log: Logger },
+  { guard, log, metrics }: Pick<RequestServices, 'guard' | 'log' | 'metrics'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -19,22 +19,31 @@ export function answerError(
     resultOf(error, path, log);
     // The client must not mistake a truncated answer for a complete one.
     response.destroy();
-  } else if (error instanceof Problem) {
-    sendEarly(request, response, error, guard);
-  } else if (error instanceof StoreUnavailable) {
-    sendProblem(response, storeAway(error, path, log));
-  } else if (error instanceof URIError) {
-    sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
-  } else {
-    sendProblem(response, new Problem(500, resultOf(error, path, log).message));
+    return;
   }
+  const problem = problemOf(error, path, log);
+  metrics?.problem(problem.status);
+  if (problem === error) sendEarly(request, response, problem, guard);
+  else sendProblem(response, problem);
+}
+
+function problemOf(error: unknown, path: string, log: Logger): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof StoreUnavailable) return storeAway(error, path, log);
+  if (error instanceof URIError) return new Problem(400, 'the path is not percent-encoded UTF-8');
+  return new Problem(500, resultOf(error, path, log).message);
 }
 
 /**
  * Sends an answer that may precede the end of the request body. After an answer with Retry-After,
  * the connection is left unread for a while, at most for that time.
  */
-function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { early, refusals }: Guard): void {
+function sendEarly(
+  request: IncomingMessage,
+  response: ServerResponse,
+  problem: Problem,
+  { early, refusals }: RequestServices['guard'],
+): void {
   const headers: Record<string, string> = { ...early.headers(request, problem) };
   const seconds = headers['Retry-After'];
   if (seconds !== undefined && headers['Connection'] === undefined) {

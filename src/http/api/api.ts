@@ -41,6 +41,7 @@ export function createApi(paths: ApiPaths, current: () => RequestServices): Requ
       checkShape(request);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      services.metrics?.problem(error.status);
       sendProblem(response, error);
       return;
     }
@@ -73,6 +74,7 @@ function documentationPages(paths: ApiPaths, current: () => RequestServices): Re
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   mountDocumentation(app, paths, current);
   app.use((_request, response) => {
+    current().metrics?.problem(404);
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {

@@ -70,6 +70,10 @@ export async function serveRoute(
   const { methods, otherMethods } = route;
   const { method = '' } = exchange.request;
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-  if (handler !== undefined) await handler(services, exchange, item);
-  else sendProblem(exchange.response, new Problem(405, otherMethods, { headers: { Allow: Object.keys(methods).join(', ') } }));
+  if (handler !== undefined) {
+    await handler(services, exchange, item);
+    return;
+  }
+  services.metrics?.problem(405);
+  sendProblem(exchange.response, new Problem(405, otherMethods, { headers: { Allow: Object.keys(methods).join(', ') } }));
 }

@@ -66,6 +66,7 @@ export {
   dropSession,
   findSession,
   findSessionPart,
+  sessionShares,
   sessionStored,
 } from './signature-sessions.ts';
 export {

@@ -133,6 +133,20 @@ export async function closeSession(db: Transaction<Schema>, { id, now }: { id: s
   if (row.spooled_bytes === 0) await db.deleteFrom('signature_session_parts').where('id', '=', id).execute();
 }
 
+/** Returns the number of open sessions and the bytes of their content, by tenant. */
+export async function sessionShares(
+  db: Transaction<Schema>,
+  now: number,
+): Promise<readonly { readonly tenant: string; readonly sessions: number; readonly bytes: number }[]> {
+  const rows = await db
+    .selectFrom('signature_sessions')
+    .select(['tenant', sql<number | string>`count(*)`.as('sessions'), sql<number | string>`sum(spooled_bytes)`.as('bytes')])
+    .where('ends_at', '>', now)
+    .groupBy('tenant')
+    .execute();
+  return rows.map(({ tenant, sessions, bytes }) => ({ tenant, sessions: Number(sessions), bytes: Number(bytes) }));
+}
+
 /** Deletes an unfinished session, or expired sessions up to a limit. Returns the number deleted. */
 export async function deleteEndedSessions(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
   const ended = db.selectFrom('signature_sessions').select('id').where('ends_at', '<=', now).limit(limit);
