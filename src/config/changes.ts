@@ -34,6 +34,7 @@ const changeable = [
   'outgoing.clientHosts',
   'outgoing.connectionsMax',
   'outgoing.privateNetworks',
+  'outgoing.traceContext',
   'revocation',
   'sessions',
   'tenants',

@@ -36,6 +36,10 @@ export const OutgoingConfig = z.strictObject({
     .default(64)
     .describe('Maximum number of concurrent exchanges, at most half of them for one tenant; further ones wait within their time limit.'),
   certificateAuthority: FilePath.optional().describe('PEM file with the authorities trusted for https. Default: those that Node trusts.'),
+  traceContext: z
+    .boolean()
+    .default(true)
+    .describe("False: requests to these servers do not carry the trace of the caller's request (W3C Trace Context)."),
 });
 export type OutgoingConfig = z.output<typeof OutgoingConfig>;
 

@@ -56,6 +56,8 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /** Authorities trusted for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
+  /** Headers that the request's own override. */
+  readonly traceHeaders?: Readonly<Record<string, string>> | undefined;
   /** Awaited before more than `smallBytes` of an answer are read. */
   readonly beforeMore: () => Promise<void>;
 }
@@ -79,6 +81,7 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
     headers: {
       'Accept-Encoding': 'identity',
       Connection: 'close',
+      ...more.traceHeaders,
       ...headers,
       ...(body === undefined ? {} : { 'Content-Length': body.length }),
     },

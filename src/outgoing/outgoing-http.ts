@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { currentRequest } from '../telemetry/current-request.ts';
 import { exchange, FetchFailed, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
 import { Places } from './places.ts';
 import { isPublicAddress, Networks } from './special-addresses.ts';
@@ -16,6 +17,10 @@ export interface OutgoingSettings {
   readonly connectionsMax: number;
   /** Authorities trusted for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
+  /**
+   * Whether requests carry on the trace of the caller's request that they are made for. Default: yes.
+   */
+  readonly traceContext?: boolean | undefined;
   /** Called when a request has ended: `failure` is undefined after an accepted answer. */
   readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
 }
@@ -104,7 +109,8 @@ export class OutgoingHttp {
   }
 
   async #answerOf(asked: OutgoingRequest): Promise<OutgoingAnswer> {
-    const { timeoutSeconds, certificateAuthority } = this.#settings;
+    const { timeoutSeconds, certificateAuthority, traceContext = true } = this.#settings;
+    const traceHeaders = traceContext ? currentRequest()?.traceHeaders : undefined;
     const own = AbortSignal.timeout(timeoutSeconds * 1000);
     const signal = asked.signal === undefined ? own : AbortSignal.any([own, asked.signal]);
     const held: (() => void)[] = [];
@@ -118,7 +124,7 @@ export class OutgoingHttp {
       await take(this.#shared.exchanges);
       const addresses = await this.#addresses(asked.url, signal);
       const beforeMore = async (): Promise<void> => take(this.#shared.bigAnswers);
-      return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
+      return await within(exchange(asked, { addresses, signal, certificateAuthority, traceHeaders, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
       if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error, isLate: true });

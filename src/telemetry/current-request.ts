@@ -1,36 +1,49 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingHttpHeaders } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { headersOf, traceContext, type TraceContext, type TraceHeaders } from './trace-context.ts';
 
-/** Identity of a request, in every log line about it. */
-export interface RequestIdentity {
+/** Identity of a request. */
+export class RequestIdentity {
   /**
    * Identifier assigned by the service: in the response (X-Request-Id), the log and the audit log.
    */
-  readonly request: string;
-  /** The caller's trace-id (W3C Trace Context), if it sent one. */
-  readonly trace?: string;
+  readonly request = randomUUID();
+  readonly #headers: TraceHeaders;
+  #trace: TraceContext | undefined;
+
+  constructor(headers: TraceHeaders) {
+    this.#headers = headers;
+  }
+
+  /** The members of each log line about the request. */
+  get logged(): Readonly<Record<string, string>> {
+    const { traceId, spanId, parentId } = this.#context;
+    return { request: this.request, trace: traceId, span: spanId, ...(parentId === undefined ? {} : { parentSpan: parentId }) };
+  }
+
+  /** The headers that carry the request's trace on to another server. */
+  get traceHeaders(): Readonly<Record<string, string>> {
+    return headersOf(this.#context);
+  }
+
+  /** Most requests never need it: they log nothing and ask no other server. */
+  get #context(): TraceContext {
+    this.#trace ??= traceContext(this.#headers);
+    return this.#trace;
+  }
 }
 
 const current = new AsyncLocalStorage<RequestIdentity>();
 
-/** Runs the work for a request; log lines written by the work name the request. */
-export function asRequest<T>(traceparent: string | undefined, work: () => T): T {
-  const trace = traceOf(traceparent);
-  return current.run({ request: randomUUID(), ...(trace === undefined ? {} : { trace }) }, work);
+/**
+ * Runs the work for a request; log lines and requests to other servers that the work causes belong
+ * to it.
+ */
+export function asRequest<T>({ traceparent, tracestate }: IncomingHttpHeaders, work: () => T): T {
+  return current.run(new RequestIdentity({ traceparent, tracestate }), work);
 }
 
 export function currentRequest(): RequestIdentity | undefined {
   return current.getStore();
-}
-
-/**
- * Returns the trace-id of a `traceparent` header (W3C Trace Context §3.2.2); undefined for a
- * malformed header, which the standard requires to be ignored. Later versions may have more members
- * at the end.
- */
-export function traceOf(traceparent: string | undefined): string | undefined {
-  const [, version, trace, parent, more] = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/.exec(traceparent ?? '') ?? [];
-  const isKnown = version !== undefined && version !== 'ff' && (version !== '00' || more === undefined);
-  if (!isKnown || trace === undefined || /^0+$/.test(trace) || /^0+$/.test(parent ?? '')) return undefined;
-  return trace;
 }

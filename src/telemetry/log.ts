@@ -32,7 +32,7 @@ export function createLog(level: string): LeveledLog {
     (name: string) =>
     (message: string, fields: Record<string, unknown> = {}): void => {
       // winston formats a line before it checks the level.
-      if (logger.isLevelEnabled(name)) logger.log({ ...currentRequest(), ...fields, level: name, message });
+      if (logger.isLevelEnabled(name)) logger.log({ ...currentRequest()?.logged, ...fields, level: name, message });
     };
   return {
     error: write('error'),

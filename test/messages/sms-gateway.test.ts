@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { SmsConfig } from '../../src/config/sms-config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { SmsGateway } from '../../src/messages/sms-gateway.ts';
+import { asRequest } from '../../src/telemetry/current-request.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 import { answerJson, bodyOf, StandIns } from './stand-ins.ts';
 
@@ -41,6 +42,21 @@ describe('an SMS', () => {
     expect(got[0]).toMatchObject({ method: 'POST', url: '/messages' });
     expect(got[0]?.headers).toMatchObject({ 'content-type': 'application/json', authorization: 'Bearer tok-4711/+ =' });
     expect(JSON.parse(got[0]?.body ?? '')).toEqual({ to: phone, text, reference: answer.ID });
+  });
+
+  it('carries on the trace of the request, unless the configuration has a header of that name', async () => {
+    const { origin, got } = await keeping(202, { id: 'm-17', status: 'queued' });
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const caller = { traceparent: `00-${trace}-00f067aa0ba902b7-01`, tracestate: 'a=1' };
+    const own = standIns.smsConfig(origin, { headers: { Traceparent: 'own' } });
+    for (const config of [standIns.smsConfig(origin), own]) await asRequest(caller, async () => gatewayTo(config).send(phone, 'text'));
+    await gatewayTo(standIns.smsConfig(origin)).send(phone, 'text');
+    expect(got.map(({ headers }) => headers['traceparent'])).toEqual([
+      expect.stringMatching(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`)),
+      'own',
+      undefined,
+    ]);
+    expect(got[0]?.headers['tracestate']).toBe('a=1');
   });
 
   it('is not sent if the gateway switches to another protocol, which Node does not report by itself', async () => {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +11,8 @@ export type Answering = (request: Buffer) => Promise<Answer> | Answer;
 /** A server on the loopback that answers as the test says, and counts. */
 export class AnsweringServer {
   requests = 0;
+  /** The headers of each request. */
+  readonly headers: IncomingHttpHeaders[] = [];
   /** How it answers from now on. */
   answering: Answering;
   readonly #server: Server;
@@ -19,6 +21,7 @@ export class AnsweringServer {
     this.answering = answering;
     this.#server = createServer((request, response) => {
       this.requests += 1;
+      this.headers.push(request.headers);
       void (async () => {
         const answer = await this.answering(await buffer(request));
         if (typeof answer === 'number') response.writeHead(answer, answer < 400 ? { Location: this.url } : {}).end();

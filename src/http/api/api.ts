@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Operation } from '../../operations/operation.ts';
 import { asRequest } from '../../telemetry/current-request.ts';
@@ -45,7 +45,7 @@ export function createApi(paths: ApiPaths, current: () => RequestServices): Requ
       sendProblem(response, error);
       return;
     }
-    asRequest(traceParent(request), () => {
+    asRequest(request.headers, () => {
       if (found === undefined) {
         pages(request, response);
         return;
@@ -81,8 +81,4 @@ function documentationPages(paths: ApiPaths, current: () => RequestServices): Re
     answerError(error, current(), request, response);
   });
   return app;
-}
-
-function traceParent({ headers: { traceparent } }: IncomingMessage): string | undefined {
-  return typeof traceparent === 'string' ? traceparent : undefined;
 }
