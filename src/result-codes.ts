@@ -79,7 +79,8 @@ export class Refusal extends Error {
 
   constructor(code: ResultName, detail: RefusalDetail = {}) {
     const text = detail.message ?? resultCodes[code].text;
-    super(detail.at === undefined ? text : `${detail.at === '' ? '(body)' : detail.at}: ${text}`, { cause: detail.cause });
+    // The pointer of the whole request is the empty string (RFC 6901 §5).
+    super(detail.at === undefined || detail.at === '' ? text : `${detail.at}: ${text}`, { cause: detail.cause });
     this.name = 'Refusal';
     this.code = code;
     this.at = detail.at;

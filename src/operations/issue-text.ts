@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { closestName } from '../config/closest-name.ts';
 import { LongText } from '../documents/long-text.ts';
 
 /** JSON names for the types of the schema language. */
@@ -28,14 +29,21 @@ export function issueText(issue: z.core.$ZodRawIssue): string {
       return bound(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin);
     case 'invalid_key':
       return issue.issues[0]?.message ?? 'no member may have this name';
+    case 'unrecognized_keys':
+      return unknownField(issue.keys[0] ?? '', issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []);
     case 'invalid_format':
     case 'not_multiple_of':
     case 'invalid_union':
     case 'invalid_element':
-    case 'unrecognized_keys':
     case 'custom':
       return 'this has the wrong form';
   }
+}
+
+/** Returns the message for a member that no table names. */
+export function unknownField(name: string, known: readonly string[]): string {
+  const meant = closestName(name, known);
+  return meant === undefined ? 'unknown field' : `unknown field; did you mean "${meant}"?`;
 }
 
 function wrongType(expected: string): string {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { closestName, quotedName } from '../config/closest-name.ts';
 import { LongText } from '../documents/long-text.ts';
 import { Refusal } from '../result-codes.ts';
 import { issueText } from './issue-text.ts';
@@ -16,14 +17,14 @@ export function parseRequest<T>(schema: z.ZodType<T>, body: Readonly<Record<stri
   const parsed = schema.safeParse(body, { error: issueText });
   const issues = parsed.error?.issues ?? [];
   const missing = issues.find((issue) => issue.code !== 'unrecognized_keys' && valueAt(body, issue.path) === undefined);
-  if (missing !== undefined) throw new Refusal('FIELD_MISSING', { at: pointer(missing.path), message: 'this field is required' });
+  if (missing !== undefined) throw missingField(missing.path, issues);
   const wrong = issues.find((issue) => issue.code !== 'unrecognized_keys');
   if (wrong !== undefined) throw new Refusal('FIELD_INVALID', { at: pointer(wrong.path), message: wrong.message });
   for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') throw unknownMember([...issue.path, issue.keys[0] ?? '']);
+    if (issue.code === 'unrecognized_keys') throw unknownMember([...issue.path, issue.keys[0] ?? ''], issue.message);
   }
   const prototype = pathOfPrototypeMember(body, []);
-  if (prototype !== undefined) throw unknownMember(prototype);
+  if (prototype !== undefined) throw unknownMember(prototype, 'unknown field');
   if (!parsed.success) throw new Refusal('FIELD_INVALID', { message: 'the request does not match its schema' });
   return parsed.data;
 }
@@ -38,8 +39,20 @@ function shown(step: string): string {
   return step.length <= maxStepCharacters ? step : `${step.slice(0, maxStepCharacters).toWellFormed()}…`;
 }
 
-function unknownMember(path: Path): Refusal {
-  return new Refusal('FIELD_INVALID', { at: pointer(path), message: 'unknown field' });
+function unknownMember(path: Path, message: string): Refusal {
+  return new Refusal('FIELD_INVALID', { at: pointer(path), message });
+}
+
+/** Names an unknown field beside the missing one if its name is similar: unknown fields alone are reported last. */
+function missingField(path: Path, issues: readonly z.core.$ZodIssue[]): Refusal {
+  const [parent, name] = [pointer(path.slice(0, -1)), String(path.at(-1))];
+  const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' && pointer(issue.path) === parent ? issue.keys : []));
+  const similar = unknown.find((key) => closestName(key, [name]) !== undefined);
+  const message = 'this field is required';
+  return new Refusal('FIELD_MISSING', {
+    at: pointer(path),
+    message: similar === undefined ? message : `${message}; the unknown field ${quotedName(similar)} has a similar name`,
+  });
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseRequest } from '../../src/operations/parse-request.ts';
+import { digestLengthFault } from '../../src/fields/digest-length.ts';
 import { MediaType } from '../../src/fields/values.ts';
+import { Refusal } from '../../src/result-codes.ts';
 
 /** What a request with this value of `field` is told. */
 function refusalOf(schema: z.ZodType, field: unknown): string {
@@ -33,6 +35,59 @@ describe('a wrong field is told in plain words', () => {
     [z.string().min(2, 'own words'), 'x', '/field: own words'],
   ])('%#', (schema, value, message) => {
     expect(refusalOf(schema, value)).toBe(message);
+  });
+});
+
+describe('a misspelt field', () => {
+  const schema = z.strictObject({
+    keyReference: z.string(),
+    requestID: z.string().optional(),
+    inner: z.strictObject({ hash: z.string() }).optional(),
+  });
+  const told = (body: Readonly<Record<string, unknown>>): string => {
+    try {
+      parseRequest(schema, body);
+    } catch (error) {
+      return error instanceof Error ? error.message : 'no error';
+    }
+    return 'taken';
+  };
+  const keyReference = 'k';
+  it.each([
+    [{ keyReference, requestId: 'x' }, '/requestId: unknown field; did you mean "requestID"?'],
+    [{ keyReference, reqeustID: 'x' }, '/reqeustID: unknown field; did you mean "requestID"?'],
+    [{ keyReference, inner: { hash: 'x', hsah: 'y' } }, '/inner/hsah: unknown field; did you mean "hash"?'],
+    [{ keyReference, colour: 'x' }, '/colour: unknown field'],
+    [{ keyReference, id: 'x' }, '/id: unknown field'],
+    [JSON.parse('{"keyReference":"k","__proto__":1}'), '/__proto__: unknown field'],
+    [{ keyreference: 'k' }, '/keyReference: this field is required; the unknown field "keyreference" has a similar name'],
+    [{ inner: { haash: 'x' }, keyReference }, '/inner/hash: this field is required; the unknown field "haash" has a similar name'],
+    [{ 'keyR\u00e9ference': 'k' }, '/keyReference: this field is required; the unknown field "keyR\\u00e9ference" has a similar name'],
+    [{ inner: { hash: 'x' }, hash: 'x' }, '/keyReference: this field is required'],
+    [{}, '/keyReference: this field is required'],
+  ] as const)('%j', (body, message) => {
+    expect(told(body as Readonly<Record<string, unknown>>)).toBe(message);
+  });
+
+  it('that is very long is compared with none, and repeated only in part', () => {
+    expect(told({ keyReference, [`requestID${'x'.repeat(100_000)}`]: 1 })).toMatch(/^\/requestIDx{119}…: unknown field$/);
+  });
+});
+
+it('a refusal of the request as a whole has an empty pointer', () => {
+  expect(new Refusal('FIELDS_INCONSISTENT', { at: '', message: 'the recipient is missing' }).message).toBe('the recipient is missing');
+});
+
+describe('a digest of the wrong length', () => {
+  it.each([
+    [Buffer.alloc(3), 'a sha256 digest has 32 bytes'],
+    [Buffer.alloc(32), undefined],
+    // What a caller means who writes the digits of the digest.
+    [Buffer.from('ab'.repeat(32), 'base64'), 'a sha256 digest has 32 bytes; this one is written in hexadecimal, and must be base64'],
+    [Buffer.from('AB12'.repeat(16), 'base64'), 'a sha256 digest has 32 bytes; this one is written in hexadecimal, and must be base64'],
+    [Buffer.from('xyz0'.repeat(16), 'base64'), 'a sha256 digest has 32 bytes'],
+  ])('%#', (value, fault) => {
+    expect(digestLengthFault('sha256', value)).toBe(fault);
   });
 });
 

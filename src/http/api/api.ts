@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Operation } from '../../operations/operation.ts';
+import { closestName } from '../../config/closest-name.ts';
 import { asRequest } from '../../telemetry/current-request.ts';
 import { mountDocumentation } from '../documentation/mount.ts';
 import { fileRoutes } from '../files/file-routes.ts';
@@ -68,14 +69,21 @@ function operationRoute(operation: Operation): Route {
   };
 }
 
+/** The paths that a client may have meant. */
+function servedPaths({ operations, ftmRoot, ...roots }: ApiPaths): readonly string[] {
+  return [...operations.map((operation) => operationPath(operation, roots)), `${ftmRoot}/files`, '/openapi.json', '/docs'];
+}
+
 /** What is at no path of the table: the documentation, or nothing. */
 function documentationPages(paths: ApiPaths, current: () => RequestServices): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   mountDocumentation(app, paths, current);
-  app.use((_request, response) => {
+  const served = servedPaths(paths);
+  app.use((request, response) => {
     current().metrics?.problem(404);
-    sendProblem(response, new Problem(404, 'nothing is served at this path'));
+    const meant = closestName(request.path.replace(/\/$/, ''), served);
+    sendProblem(response, new Problem(404, `nothing is served at this path${meant === undefined ? '' : `; did you mean ${meant}?`}`));
   });
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     answerError(error, current(), request, response);

@@ -1,3 +1,5 @@
+import { quotedName } from '../../config/closest-name.ts';
+
 /** The body is no JSON object that means the same to every parser (contract §2). */
 export class JsonError extends Error {
   /** Offset of the first wrong byte. */
@@ -122,7 +124,7 @@ export class JsonScanner {
       if (this.#bytes[start] !== quote) this.#fail('a member name is needed');
       const escaped = this.#string({ isName: true, member: undefined });
       const name = escaped ?? this.#bytes.toString('utf8', start + 1, this.#offset - 1);
-      if (names.has(name)) throw new JsonError('duplicate member name', start);
+      if (names.has(name)) throw new JsonError(`duplicate member name ${quotedName(name)}`, start);
       names.add(name);
       if (this.#next() !== colon) this.#fail('a colon is needed');
       this.#offset += 1;
@@ -132,6 +134,7 @@ export class JsonScanner {
       if (after === closeBrace) break;
       if (after !== comma) this.#fail('a comma or the end of the object is needed');
       this.#offset += 1;
+      if (this.#next() === closeBrace) this.#fail('a comma after the last member of the object');
     }
     this.#offset += 1;
   }
@@ -149,6 +152,7 @@ export class JsonScanner {
       if (after === closeBracket) break;
       if (after !== comma) this.#fail('a comma or the end of the list is needed');
       this.#offset += 1;
+      if (this.#next() === closeBracket) this.#fail('a comma after the last entry of the list');
     }
     this.#offset += 1;
   }

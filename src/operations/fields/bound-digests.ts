@@ -3,7 +3,7 @@ import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { BoundDigest } from '../../keys/digest-binding.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
-import { hashBytes } from '../../token/signature-algorithm.ts';
+import { digestLengthFault } from '../../fields/digest-length.ts';
 import { DigestEntry } from '../../fields/values.ts';
 
 /** Interface, `signerData`. */
@@ -38,9 +38,8 @@ export function boundDigests({ digest }: z.output<typeof SignerData>, { allowSha
     if (hash === undefined || (hash === 'sha1' && !allowSha1)) {
       throw new Refusal('UNSUPPORTED', { at: `${at}/digestAlgOID`, message: 'supported: SHA-256, SHA-384 and SHA-512' });
     }
-    if (digestValue.length !== hashBytes[hash]) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digestValue`, message: `a ${hash} digest has ${hashBytes[hash]} bytes` });
-    }
+    const fault = digestLengthFault(hash, digestValue);
+    if (fault !== undefined) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digestValue`, message: fault });
     if (seen.has(`${hash} ${id}`)) {
       throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/id`, message: `duplicate ${hash} digest for this ID` });
     }

@@ -6,7 +6,7 @@ import type { AskedDocument } from '../../signatures/format-entry.ts';
 import { askedFormat, type AskedFormat } from '../../signatures/formats.ts';
 import type { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { pictureSettings } from '../../twoddoc/code-picture.ts';
-import { hashBytes } from '../../token/signature-algorithm.ts';
+import { digestLengthFault } from '../../fields/digest-length.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';
 import type { Context } from '../operation.ts';
@@ -146,10 +146,6 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
   if (hash === undefined || hash === 'sha1') {
     throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'supported: SHA-256, SHA-384 and SHA-512' });
   }
-  if (digest.digestValue.length !== hashBytes[hash]) {
-    throw new Refusal('FIELDS_INCONSISTENT', {
-      at: `${at}/digest/digestValue`,
-      message: `a ${hash} digest has ${hashBytes[hash]} bytes`,
-    });
-  }
+  const fault = digestLengthFault(hash, digest.digestValue);
+  if (fault !== undefined) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digest/digestValue`, message: fault });
 }

@@ -41,7 +41,13 @@ it('an unknown path says so', async () => {
     expect(status).toBe(404);
     return body['detail'];
   };
-  expect(await detail('/sign/signature/remotesign')).toBe('nothing is served at this path');
+  expect(await detail('/nothing/of/this/kind')).toBe('nothing is served at this path');
+  // A path of ours in another case, with a slash at its end, or misspelt.
+  expect(await detail('/sign/signature/remotesign')).toBe('nothing is served at this path; did you mean /sign/signature/remoteSign?');
+  expect(await detail('/Docs/')).toBe('nothing is served at this path; did you mean /docs?');
+  expect(await detail('/sign/pki/createCertficate?x=1')).toBe('nothing is served at this path; did you mean /sign/pki/createCertificate?');
+  // Nothing of the request is repeated.
+  expect(await detail('/sign/pki/<script>')).toBe('nothing is served at this path');
 });
 
 describe('what the table says of an operation', () => {

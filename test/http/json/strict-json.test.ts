@@ -10,11 +10,12 @@ const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.re
 
 describe('strict JSON', () => {
   it.each([
-    ['{"a":1,"a":2}', 'duplicate', 7],
-    ['{"a":{"b":1,"\\u0062":2}}', 'duplicate', 12],
+    ['{"a":1,"a":2}', 'duplicate member name "a"', 7],
+    ['{"a":{"b":1,"\\u0062":2}}', 'duplicate member name "b"', 12],
     ['{"\\u0061":1,"a":2}', 'duplicate', 12],
     ['{"\\u0061":1,"\\u0061":2}', 'duplicate', 12],
-    ['{"":1,"":2}', 'duplicate', 6],
+    ['{"":1,"":2}', 'duplicate member name ""', 6],
+    ['{"é\\n":1,"é\\n":2}', 'duplicate member name "\\u00e9\\n"', 10],
     ['{"a":[{"b":1,"b":2}]}', 'duplicate', 13],
     ['{"a":9007199254740992}', '2^53', 5],
     ['{"a":-9007199254740992}', '2^53', 5],
@@ -26,8 +27,8 @@ describe('strict JSON', () => {
     ['{"a":+1}', 'value', 5],
     ['{"a":NaN}', 'value', 5],
     ["{'a':1}", 'name', 1],
-    ['{"a":1,}', 'name', 7],
-    ['{"a":[1,]}', 'value', 8],
+    ['{"a":1,}', 'a comma after the last member of the object', 7],
+    ['{"a":[1,]}', 'a comma after the last entry of the list', 8],
     ['{"a":1} {"b":2}', 'follows', 8],
     ['{"a":"\u0001"}', 'control', 6],
     ['{"a":"\\x"}', 'escape', 5],
