@@ -18,6 +18,21 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
+/**
+ * For each exit code except 0: its stable name in errors that are printed as JSON, and its meaning.
+ */
+export const failures: readonly { readonly exitCode: number; readonly code: string; readonly meaning: string }[] = [
+  { exitCode: exitCodes.faultFound, code: 'fault-found', meaning: 'the command ran and found a fault' },
+  { exitCode: exitCodes.usage, code: 'usage', meaning: 'the command line is wrong' },
+  { exitCode: exitCodes.tokenUnreachable, code: 'token-unreachable', meaning: 'the token cannot be reached' },
+  { exitCode: exitCodes.pinRefused, code: 'pin-refused', meaning: 'the token refuses the PIN' },
+  { exitCode: exitCodes.refused, code: 'refused', meaning: 'the command is refused in the present state' },
+  { exitCode: exitCodes.serviceUnreachable, code: 'service-unreachable', meaning: 'signetd is needed, but does not answer' },
+  { exitCode: exitCodes.signatureInvalid, code: 'signature-invalid', meaning: 'twoddoc decode: the signature is not valid' },
+  { exitCode: exitCodes.internalError, code: 'internal-error', meaning: 'internal error in signetctl' },
+  { exitCode: exitCodes.configuration, code: 'configuration-invalid', meaning: 'the configuration is not valid' },
+];
+
 /** Ends a command early, with one sentence for the operator and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number;

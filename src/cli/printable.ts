@@ -16,9 +16,16 @@ export function printable(text: string): string {
 /** Returns indented JSON with everything unprintable inside its strings escaped. */
 export function printableJson(value: unknown): string {
   // Line feeds come from indentation only: those in strings are already escaped.
-  const escape = (line: string): string =>
-    line.replace(unprintable, (character) =>
-      Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
-    );
-  return JSON.stringify(value, undefined, 2).split('\n').map(escape).join('\n');
+  return JSON.stringify(value, undefined, 2).split('\n').map(escapedJson).join('\n');
+}
+
+/** Returns the same on one line. */
+export function compactJson(value: unknown): string {
+  return escapedJson(JSON.stringify(value));
+}
+
+function escapedJson(line: string): string {
+  return line.replace(unprintable, (character) =>
+    Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
+  );
 }

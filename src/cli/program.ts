@@ -5,15 +5,16 @@ import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
+import { thisBuild } from './build.ts';
 import { addCaCommands, type Runs } from './ca/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
-import { complain, printOutcome, type Outcome } from './outcome.ts';
+import { addHelpTexts } from './help-texts.ts';
+import { printAsJson, printFailure, printOutcome, printsJson, type Outcome } from './outcome.ts';
 import { addTsaCommands } from './tsa/commands.ts';
 import { addTwoDDocCommands } from './twoddoc/commands.ts';
 
 interface GlobalOptions {
   readonly config: string;
-  readonly json: boolean;
 }
 
 const NoOptions = z.object({});
@@ -21,6 +22,9 @@ const NoOptions = z.object({});
 /** Runs one command line (without the program's own name) and returns the exit code. */
 export async function signetctl(args: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.ok;
+  const end = args.indexOf('--');
+  // Also in force for faults of the command line itself, which is not parsed yet.
+  printAsJson((end < 0 ? args : args.slice(0, end)).includes('--json'));
   const program = programOf((code) => {
     exitCode = code;
   });
@@ -32,20 +36,31 @@ export async function signetctl(args: readonly string[]): Promise<number> {
   }
 }
 
-function programOf(end: (exitCode: number) => void): Command {
+/**
+ * Returns the tree of all commands.
+ * @param end receives the exit code of the command that was run
+ */
+export function programOf(end: (exitCode: number) => void): Command {
   const program = new Command('signetctl')
     .description('Administers signetd and its token.')
     .option('--config <file>', 'configuration file of signetd', '/etc/signetd/signetd.yaml')
-    .option('--json', 'print JSON', false)
+    .option('--json', 'print results, notes and errors as JSON', false)
+    .option('--version', 'print the versions of signetctl and Node, and the build')
     .exitOverride()
-    .configureOutput({ outputError: (text) => complain(text.trim()) });
+    // Faults of the command line are printed as all others are.
+    .configureOutput({ outputError: () => undefined, ...(printsJson() ? { writeErr: () => undefined } : {}) })
+    .on('option:version', () => {
+      const { version, node, build } = thisBuild();
+      printOutcome({ json: { version, node, build }, text: `signetctl ${version} (Node ${node}, build ${build})\n` });
+      throw new CommanderError(exitCodes.ok, 'commander.version', version);
+    });
 
   const runs: Runs = (command, load, actionOf) => {
     command.action(async () => {
-      const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      const { config } = command.optsWithGlobals<GlobalOptions>();
       const [options, run] = actionOf(await load());
       const operands = command.registeredArguments.map((operand, index) => [operand.name(), command.args[index]] as const);
-      end(printOutcome(await run(config, options.parse({ ...command.opts(), ...Object.fromEntries(operands) })), json));
+      end(printOutcome(await run(config, options.parse({ ...command.opts(), ...Object.fromEntries(operands) }))));
     });
   };
 
@@ -56,9 +71,9 @@ function programOf(end: (exitCode: number) => void): Command {
     actionOf: (module: M) => (configPath: string, argument: string) => Promise<Outcome>,
   ): void => {
     command.action(async (argument: unknown) => {
-      const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      const { config } = command.optsWithGlobals<GlobalOptions>();
       const run = actionOf(await load());
-      end(printOutcome(await run(config, z.string().parse(argument)), json));
+      end(printOutcome(await run(config, z.string().parse(argument))));
     });
   };
 
@@ -236,6 +251,7 @@ function programOf(end: (exitCode: number) => void): Command {
     async () => import('./audit/tail.ts'),
     ({ TailOptions, auditTail }) => [TailOptions, auditTail],
   );
+  addHelpTexts(program);
   return program;
 }
 
@@ -249,11 +265,22 @@ function slotOption(description: string): Option {
 
 /** Prints an error and returns the exit code. */
 function failed(error: unknown): number {
-  // commander has already printed it.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.ok;
+    // Help was printed instead of an error, since a command lacks its subcommand.
+    if (error.code === 'commander.help') return printsJson() ? printFailure(exitCodes.usage, ['a subcommand is missing']) : exitCodes.usage;
+    return printFailure(exitCodes.usage, [usageFault(error.message)]);
+  }
   const [exitCode, message] = explain(error);
-  complain(message);
-  return exitCode;
+  return printFailure(exitCode, message.split('\n'));
+}
+
+/** Puts commander's message and its suggestion on one line. */
+function usageFault(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/\n\(Did you mean (?<names>.*)\?\)$/, '; did you mean $<names>?')
+    .replaceAll('\n', ' ');
 }
 
 function explain(error: unknown): readonly [number, string] {

@@ -14,15 +14,11 @@ import { TokenClient } from '../../token/client/token-client.ts';
 import { newKeyId, type KeyId, type KeyKind } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
-import { complain } from '../outcome.ts';
+import { printLogged, printNote } from '../outcome.ts';
 
 const log = {
-  error: (message: string) => {
-    complain(message);
-  },
-  warn: (message: string) => {
-    complain(message);
-  },
+  error: printLogged,
+  warn: printLogged,
   info: () => undefined,
   debug: () => undefined,
 };
@@ -47,7 +43,7 @@ export async function withOperatorToken<T>(configPath: string, work: (token: Ope
         await store.close();
       }
     } catch {
-      complain('note: signetd is running, so the audit log has no record of this command');
+      printNote('signetd is running, so the audit log has no record of this command');
     }
   });
 }

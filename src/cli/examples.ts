@@ -1,0 +1,50 @@
+const reference = '8a8b391b2e0580a488e1995af34e0eb99948f06a';
+const directory = '--directory /etc/signetd/pki';
+const organisation = "--country FR --organization 'Example SA'";
+const identity = '--tenant billing --ca FR03 --certificate-id ABCD';
+
+/** Command lines that the help of each command shows, by the command's name. */
+export const examples: ReadonlyMap<string, readonly string[]> = new Map([
+  ['status', ['signetctl status', 'signetctl --json status']],
+  ['doctor', ['signetctl doctor']],
+  ['reload', ['signetctl reload']],
+  ['client add', ['signetctl client add --certificate billing.pem --name billing --tenant demo --roles signature,keys']],
+  ['client list', ['signetctl client list']],
+  ['client revoke', ['signetctl client revoke billing']],
+  ['client reload', ['signetctl client reload']],
+  ['key list', ['signetctl key list', 'signetctl --json key list --tenant demo']],
+  ['key show', [`signetctl key show ${reference}`]],
+  ['key unlock', [`signetctl key unlock ${reference}`]],
+  ['key remove', [`signetctl key remove ${reference}`]],
+  ['state compare', ['signetctl state compare']],
+  ['state confirm', ['signetctl audit verify && signetctl state compare && signetctl state confirm']],
+  ['token slots', ['signetctl token slots']],
+  ['token mechanisms', ['signetctl token mechanisms', 'signetctl token mechanisms --slot 0']],
+  ['token inventory', ['signetctl token inventory']],
+  ['token purpose', ['signetctl token purpose --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --purpose root']],
+  ['token probe', ['signetctl token probe', 'signetctl token probe --full']],
+  ['token init', ['signetctl token init --label signetd --so-pin file:/root/so-pin --pin file:/etc/signetd/pin']],
+  ['ca init', [`signetctl ca init ${directory} ${organisation} --public-url http://pki.example.org`]],
+  ['ca issue', [`signetctl ca issue --by root --name issuing-2 ${directory} ${organisation} --common-name 'Issuing CA 2'`]],
+  ['ca certify', [`signetctl ca certify --authority issuing --by root ${directory} --file issuing-2030.pem`]],
+  ['ca request', [`signetctl ca request --name issuing ${directory} ${organisation} --common-name 'Issuing CA'`]],
+  [
+    'ca import',
+    [
+      `signetctl ca import --name issuing --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --certificate issuing.pem --chain root.pem ${directory}`,
+    ],
+  ],
+  ['tsa init', [`signetctl tsa init --by issuing ${directory} ${organisation} --policy 1.3.6.1.4.1.99999.1`]],
+  ['tsa certify', [`signetctl tsa certify --by issuing ${directory} --file tsa-2030.pem`]],
+  ['twoddoc decode', ['signetctl twoddoc decode code.png --certificate FR00-0001.pem']],
+  [
+    'twoddoc identity add',
+    [`signetctl twoddoc identity add ${identity} --organization 'Exemple SA' --siren 732829320 --directory /etc/signetd/2d-doc`],
+  ],
+  ['twoddoc identity list', ['signetctl twoddoc identity list --tenant billing']],
+  ['twoddoc identity unlock', [`signetctl twoddoc identity unlock ${identity}`]],
+  ['twoddoc identity remove', [`signetctl twoddoc identity remove ${identity}`]],
+  ['config check', ['signetctl config check', 'signetctl --config new.yaml config check']],
+  ['audit verify', ['signetctl audit verify', 'signetctl audit verify --directory /mnt/archive/audit --public-key audit-key.pem']],
+  ['audit tail', ['signetctl audit tail --lines 50 --follow']],
+]);
