@@ -1,4 +1,5 @@
 import { ConfigError } from './config-error.ts';
+import { locatedFault } from './yaml-file.ts';
 
 /**
  * Members that a reload can change. Everything else is fixed at startup: addresses and paths, the
@@ -57,7 +58,9 @@ export function changedMembers(before: unknown, after: unknown, at = ''): string
 export function checkChangeable(changed: readonly string[], path: string): void {
   const fixed = changed.filter((member) => !changeable.some((prefix) => member === prefix || member.startsWith(`${prefix}.`)));
   if (fixed.length === 0) return;
-  throw new ConfigError(fixed.map((member) => `${path}: ${member}: this cannot change while signetd runs; restart it`).join('\n'));
+  throw new ConfigError(
+    fixed.map((member) => locatedFault(path, `${member}: this cannot change while signetd runs; restart it`)).join('\n'),
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } from './authority-config.ts';
 import { ConfigError } from './config-error.ts';
@@ -16,7 +14,9 @@ import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfi
 import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
-import { reasonOf } from '../telemetry/reason-of.ts';
+import { nearestName } from './nearest-name.ts';
+import { parseMembers } from './schema-faults.ts';
+import { YamlFile } from './yaml-file.ts';
 
 const FilePath = z.string().min(1);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'not a path prefix such as /sign');
@@ -97,32 +97,39 @@ export type Config = z.output<typeof Config>;
  * @throws {ConfigError}
  */
 export function loadConfig(path: string): Config {
-  const config = check(Config, readYaml(path), path);
+  const file = YamlFile.read(path);
+  const config = parseMembers(Config, file);
   const { socketPath, socketGroup } = config.listeners.operations;
   const faults = Object.entries(config.tenants)
     .filter(([, { certificateAuthority }]) => config.certificateAuthorities[certificateAuthority] === undefined)
     .map(
       ([name, { certificateAuthority }]) =>
-        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
+        `tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured${meant(certificateAuthority, config.certificateAuthorities)}`,
     );
   faults.push(
     ...Object.entries(config.tenants)
       .filter(([, { certificateAuthority }]) => hasRootKey(config.certificateAuthorities[certificateAuthority]))
       .map(
         ([name, { certificateAuthority }]) =>
-          `${path}: tenants.${name}.certificateAuthority: "${certificateAuthority}" has the key of a root, which does not sign certificates of subscribers`,
+          `tenants.${name}.certificateAuthority: "${certificateAuthority}" has the key of a root, which does not sign certificates of subscribers`,
       ),
   );
   const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
   if (undelivered !== undefined && config.messages === undefined) {
-    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE requires a gateway, but the section messages is missing`);
+    faults.push(`tenants.${undelivered[0]}.otpDelivery: MESSAGE requires a gateway, but the section messages is missing`);
   }
   if (socketGroup !== undefined && socketPath === undefined) {
-    faults.push(`${path}: listeners.operations.socketGroup: socketGroup requires socketPath`);
+    faults.push('listeners.operations.socketGroup: socketGroup requires socketPath');
   }
-  faults.push(...identityProviderFaults(config.identityProviders, config.tenants).map((fault) => `${path}: ${fault}`));
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+  faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
+  if (faults.length > 0) throw new ConfigError(faults.map((fault) => file.faultOf(fault)).join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
+}
+
+/** Returns a question that names the configured entry that was probably meant. */
+function meant(name: string, configured: object): string {
+  const near = nearestName(name, Object.keys(configured));
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
 /**
@@ -132,13 +139,13 @@ export function loadConfig(path: string): Config {
 export function loadFoundations(path: string): Pick<Config, 'token' | 'state' | 'audit'> {
   const base = dirname(resolve(path));
   const sections = z.object({ token: TokenConfig, state: StateConfig.prefault({}), audit: Audit.prefault({}) });
-  const { token, state, audit } = check(sections, readYaml(path), path);
+  const { token, state, audit } = parseMembers(sections, YamlFile.read(path));
   return { token: absoluteToken(token, base), state: absoluteState(state, base), audit };
 }
 
 /** Reads only the token section, for the token host. @throws {ConfigError} */
 export function loadTokenConfig(path: string): TokenConfig {
-  const section = check(z.object({ token: TokenConfig }), readYaml(path), path).token;
+  const section = parseMembers(z.object({ token: TokenConfig }), YamlFile.read(path)).token;
   return absoluteToken(section, dirname(resolve(path)));
 }
 
@@ -147,22 +154,8 @@ export function loadTokenConfig(path: string): TokenConfig {
  * @throws {ConfigError}
  */
 export function loadAdminConfig(path: string): AdminConfig {
-  const { admin } = check(z.object({ admin: AdminConfig.prefault({}) }), readYaml(path), path);
+  const { admin } = parseMembers(z.object({ admin: AdminConfig.prefault({}) }), YamlFile.read(path));
   return { ...admin, socketPath: resolve(dirname(resolve(path)), admin.socketPath) };
-}
-
-function readYaml(path: string): unknown {
-  try {
-    return parse(readFileSync(path, 'utf8'), { strict: true, uniqueKeys: true });
-  } catch (error) {
-    throw new ConfigError(`${path}: ${reasonOf(error)}`);
-  }
-}
-
-function check<T extends z.ZodType>(schema: T, value: unknown, path: string): z.output<T> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(parsed.error.issues.map((issue) => `${path}: ${issue.path.join('.') || '(file)'}: ${issue.message}`).join('\n'));
 }
 
 function withAbsolutePaths(config: Config, base: string): Config {

@@ -1,6 +1,7 @@
 import { changedMembers, checkChangeable } from './changes.ts';
 import { loadConfig, type Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import { locatedFault } from './yaml-file.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** Activates what was prepared. It must neither fail nor wait. */
@@ -93,8 +94,8 @@ export class Reloader {
   /** Prepares all participants, so that the operator sees all faults at once. */
   async #prepare(next: Config): Promise<Switch[]> {
     const prepared = await Promise.allSettled(this.#participants.map(async (participant) => participant.prepare(next)));
-    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${reasonOf(one.reason)}`] : []));
-    if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? reasonOf(one.reason).split('\n') : []));
+    if (faults.length > 0) throw new ConfigError(faults.map((fault) => locatedFault(this.#options.path, fault)).join('\n'));
     return prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   }
 }

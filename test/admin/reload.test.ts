@@ -261,7 +261,7 @@ describe('a reload', () => {
     expect(status).toBe(5);
     const named = stderr
       .split('\n')
-      .flatMap((line) => /signetd\.yaml: (\S+): this cannot change while signetd runs; restart it$/.exec(line)?.[1] ?? []);
+      .flatMap((line) => /signetd\.yaml:\d+:\d+: (\S+): this cannot change while signetd runs; restart it$/.exec(line)?.[1] ?? []);
     expect(named).toEqual(['listeners.operations.port', 'state.path', 'token.threads']);
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
   });

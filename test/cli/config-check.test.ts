@@ -82,10 +82,10 @@ describe('config check', () => {
     ['lint rule key-usage (RFC 5280 4.2.1.3, RFC 8813 3): keyCertSign', { keyUsage: ['keyCertSign'] }],
     ['subject: "shoeSize" is neither an RFC 4519 attribute', { subject: { allowed: ['shoeSize'] } }],
   ])('says "%s" of a profile that could give no good certificate', async (part, profile) => {
-    const { status, stderr, configPath } = await check(({ tenants }) => {
+    const { status, stderr } = await check(({ tenants }) => {
       tenants['other'] = { ...tenants['other'], profile: { keyType: 'P-256', ...profile } };
     });
-    expect([status, stderr]).toEqual([1, expect.stringContaining(`${configPath}: tenants.other.profile: ${part}`)]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining(` tenants.other.profile: ${part}`)]);
   });
 
   it('says what it cannot check while the token host does not run', async () => {
@@ -140,7 +140,7 @@ describe('config check', () => {
       `listeners.api.key: ${openKey}: other users can read this file (mode 0644)`,
       `listeners.api.clientCertificateAuthority: ${other('none.pem')}: there is no such file`,
       `token.pin: file:${other('none')}: there is no such file`,
-      'yaml: token.modulePath: there is no file /nowhere.so',
+      'token.modulePath: there is no file /nowhere.so',
       'state.path: /nowhere: there is no such file',
       `certificateAuthorities.issuing: ${other('other.pem')} did not issue`,
     ];

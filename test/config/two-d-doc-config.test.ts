@@ -60,7 +60,7 @@ describe('2D-Doc in the configuration', () => {
     ['another encodation', { encodation: 'ASCII' }, 'encodation'],
     ['half a dot', { dpi: 300.5 }, 'dpi'],
   ])('refuses %s, and names the place', (_what, twoDDoc, text) => {
-    expect(() => load(twoDDoc)).toThrow(`signetd.yaml: tenants.bank.twoDDoc.${text}`);
+    expect(() => load(twoDDoc)).toThrow(`: tenants.bank.twoDDoc.${text}`);
   });
 
   it.each([

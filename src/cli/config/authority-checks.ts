@@ -50,7 +50,7 @@ export function checkTenantProfiles(findings: Findings, { tenants, certificateAu
     checkProfiles(tenants, authorities);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    findings.faults.push(...error.message.split('\n').map((line) => `${findings.configPath}: ${line}`));
+    for (const line of error.message.split('\n')) findings.addFault(line);
   }
 }
 
@@ -89,7 +89,7 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
       try {
         await check();
       } catch (error) {
-        findings.faults.push(`${findings.configPath}: ${faultText(error)}`);
+        findings.addFault(faultText(error));
       }
     }
   } finally {

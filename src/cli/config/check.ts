@@ -72,7 +72,7 @@ export function checkIdentityProviders(findings: Findings, providers: Config['id
     try {
       readProvider(name, visible, { log: silent, parseJson: parseTokenJson });
     } catch (error) {
-      findings.faults.push(`${findings.configPath}: ${faultText(error)}`);
+      findings.addFault(faultText(error));
     }
   }
 }

@@ -1,4 +1,6 @@
-/** Findings of the checks, each line with the file and the member concerned. */
+import { locatedFault } from '../../config/yaml-file.ts';
+
+/** Findings of the checks, each line with the file, its line and column, and the member concerned. */
 export class Findings {
   readonly configPath: string;
   readonly faults: string[] = [];
@@ -8,22 +10,35 @@ export class Findings {
     this.configPath = configPath;
   }
 
+  /** Adds a fault whose text begins with the member; the same fault only once. */
+  addFault(text: string): void {
+    add(this.faults, locatedFault(this.configPath, text));
+  }
+
+  addNote(text: string): void {
+    add(this.notes, locatedFault(this.configPath, text));
+  }
+
   at(member: string): Place {
     return {
-      fault: (text) => this.faults.push(`${this.configPath}: ${member}: ${text}`),
-      note: (text) => this.notes.push(`${this.configPath}: ${member}: ${text}`),
+      fault: (text) => this.addFault(`${member}: ${text}`),
+      note: (text) => this.addNote(`${member}: ${text}`),
       tryTo: (work) => {
         try {
           return work();
         } catch (error) {
           const text = faultText(error);
           // Some messages already name the member.
-          this.faults.push(`${this.configPath}: ${text.startsWith(`${member}: `) ? text : `${member}: ${text}`}`);
+          this.addFault(text.startsWith(`${member}: `) ? text : `${member}: ${text}`);
           return undefined;
         }
       },
     };
   }
+}
+
+function add(list: string[], text: string): void {
+  if (!list.includes(text)) list.push(text);
 }
 
 /** One member of the configuration. */

@@ -20,14 +20,14 @@ export function checkToken({ token }: Config, findings: Findings): void {
   const profile = findings.at('token.profile').tryTo(() => loadProfile(token.profile));
   if (profile === undefined) return;
   findings.at(token.modulePath === undefined ? 'token.profile' : 'token.modulePath').tryTo(() => modulePath(token, profile));
-  const say = (lines: string[], faults: readonly string[]): void => {
-    lines.push(...faults.map((fault) => `${findings.configPath}: ${fault}`));
-  };
-  say(findings.faults, sessionFaults(token.threads, profile));
-  if (pin !== undefined) say(findings.faults, pinFaults(profile, pin));
+  for (const fault of [...sessionFaults(token.threads, profile), ...(pin === undefined ? [] : pinFaults(profile, pin))])
+    findings.addFault(fault);
   pin?.fill(0);
   // The unit of an external host may set variables that are missing here.
-  say(token.host === 'external' ? findings.notes : findings.faults, environmentFaults(profile, token.environment));
+  for (const fault of environmentFaults(profile, token.environment)) {
+    if (token.host === 'external') findings.addNote(fault);
+    else findings.addFault(fault);
+  }
 }
 
 function pinOf(reference: string, findings: Findings): Buffer | undefined {

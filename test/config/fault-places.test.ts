@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { nearestName } from '../../src/config/nearest-name.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-config-'));
+const path = join(directory, 'signetd.yaml');
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const good = `listeners:
+  api:
+    certificate: server.pem
+    key: server.key
+    clientCertificateAuthority: clients.pem
+token:
+  label: prod
+  pin: "credential:pin"
+certificateAuthorities:
+  issuing:
+    certificate: ca.pem
+    keyId: "49${'0'.repeat(32)}"
+tenants:
+  bank:
+    certificateAuthority: issuing
+    profile: { keyType: P-256 }
+`;
+
+/** The lines of the error, without the path of the file. */
+function faultsOf(text: string): string[] {
+  writeFileSync(path, text);
+  try {
+    loadConfig(path);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n').map((line) => line.slice(path.length));
+  }
+  return [];
+}
+
+describe('a fault of the configuration', () => {
+  it.each([
+    ['an unknown member', good.replace('label: prod', 'lable: prod'), [':7:3: token.lable: unknown member; did you mean "label"?']],
+    [
+      'a member in the wrong case',
+      good.replace('keyType', 'KeyType'),
+      [':16:16: tenants.bank.profile.KeyType: unknown member; did you mean "keyType"?'],
+    ],
+    ['a section that is near another', good.replace('tenants:', 'tenant:'), [':13:1: tenant: unknown member; did you mean "tenants"?']],
+    ['a name that is near none', `${good}log: { zebra: 1 }\n`, [':17:8: log.zebra: unknown member; known here: level']],
+    [
+      'a member inside a list',
+      `${good}timeStamps: { urls: [http://a.example, 5] }\n`,
+      [expect.stringMatching(/^:17:\d+: timeStamps\.urls\.1: /)],
+    ],
+    [
+      'a member of one of several forms',
+      `${good}state: { kind: sqlite, pahh: x }\n`,
+      [':17:24: state.pahh: unknown member; did you mean "path"?'],
+    ],
+    ['a missing member', good.replace('  label: prod\n', ''), [':6:1: token.label: this member is required']],
+    ['a missing section', good.slice(0, good.indexOf('tenants:')), [': tenants: this member is required']],
+    ['a value', good.replace('credential:pin', '1234'), [':8:3: token.pin: not of the form file:<path> or credential:<name>']],
+    [
+      'a reference to nothing',
+      good.replace('Authority: issuing', 'Authority: isuing'),
+      [':15:5: tenants.bank.certificateAuthority: no certificate authority "isuing" is configured; did you mean "issuing"?'],
+    ],
+    ['text that is no object', 'hello\n', [expect.stringMatching(/^:1:1: \(file\): /)]],
+  ] as [string, string, string[]][])('has line, column and member: %s', (_name, text, lines) => {
+    expect(faultsOf(text).toSorted()).toEqual(lines.toSorted());
+  });
+
+  it.each([
+    ['an open list', good.replace('label: prod', 'label: [prod'), /^:8:\d+: /],
+    ['a member twice', `${good}log: { level: info, level: debug }\n`, /^:17:21: .*unique/],
+    ['a tab for indentation', good.replace('  api:', '\tapi:'), /^:2:1: /],
+    ['an unknown alias', `${good}log: *none\n`, /^(:17:6)?: .*none/],
+  ])('is one line with line and column if the file is no YAML: %s', (_name, text, line) => {
+    expect(faultsOf(text)).toEqual([expect.stringMatching(line)]);
+  });
+
+  it('names the file that is missing', () => {
+    expect(() => loadConfig('/nowhere/signetd.yaml')).toThrow('/nowhere/signetd.yaml: there is no such file');
+  });
+
+  it('never shows the value of a member, which may be a secret by mistake', () => {
+    expect(faultsOf(good.replace('credential:pin', 'hunter2')).join()).not.toContain('hunter2');
+  });
+});
+
+describe('the nearest name', () => {
+  const names = ['certificate', 'certificateAuthority', 'key', 'clientRevocationLists', 'host'];
+
+  it.each([
+    ['certifcate', 'certificate'],
+    ['Certificate_Authority', 'certificateAuthority'],
+    ['hots', 'host'],
+    ['kye', 'key'],
+    ['clientRevocationList', 'clientRevocationLists'],
+    ['zebra', undefined],
+    ['x'.repeat(1000), undefined],
+  ])('to %s is %s', (word, name) => {
+    expect(nearestName(word, names)).toBe(name);
+  });
+
+  it('is the name itself after one change', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...names.filter(({ length }) => length > 5)), fc.nat(), fc.constantFrom('x', ''), (name, seed, put) => {
+        const at = seed % name.length;
+        expect(nearestName(name.slice(0, at) + put + name.slice(at + 1), names)).toBe(name);
+      }),
+    );
+  });
+});
