@@ -114,7 +114,7 @@ function usability(certificate: X509Certificate, authorityFile: string): string[
   });
   if (!isIssued) {
     notes.push(
-      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: the client must send its chain up to one of them',
+      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: its connections are refused until the authority that issued it is added to that file (CA certificates that the client sends do not count)',
     );
   }
   return notes;
