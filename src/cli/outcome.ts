@@ -10,6 +10,8 @@ export interface Outcome {
   /** Faults: one line each on standard error, and exit code 1 unless `faultCode` is another. */
   readonly faults?: readonly string[];
   readonly faultCode?: number;
+  /** Whether `text` already shows the faults, so that they are not printed again after it. */
+  readonly showsFaults?: boolean;
   /** Notes: one line each on standard error. */
   readonly notes?: readonly string[];
 }
@@ -27,11 +29,19 @@ export function printsJson(): boolean {
 }
 
 /** Prints an outcome and returns the exit code. */
-export function printOutcome({ json, text, faults = [], faultCode, notes = [] }: Outcome): number {
+export function printOutcome({
+  json,
+  text,
+  faults = [],
+  faultCode = exitCodes.faultFound,
+  showsFaults = false,
+  notes = [],
+}: Outcome): number {
   if (!isJson) process.stdout.write(text);
   else if (json !== undefined) process.stdout.write(`${printableJson(json)}\n`);
   for (const note of notes) printNote(note);
-  return faults.length === 0 ? exitCodes.ok : printFailure(faultCode ?? exitCodes.faultFound, faults);
+  if (faults.length === 0) return exitCodes.ok;
+  return showsFaults && !isJson ? faultCode : printFailure(faultCode, faults);
 }
 
 /** Prints a note on standard error; as JSON, `{"note":{"message"}}`. */

@@ -127,6 +127,11 @@ describe('signetctl key', () => {
     expect([shown.status, shown.stdout]).toEqual([0, expect.stringMatching(/^reference: +[0-9a-f]{40}\n[^]*attempts left: +5\n/)]);
     expect(Object.keys(key ?? {}).filter((name) => /mac|salt|secret|password/i.test(name))).toEqual([]);
     expect(jsonOf(await signetctlHere('--json', 'key', 'list', '--tenant', 'other'))).toEqual([]);
+    expect(await signetctlHere('key', 'list', '--tenant', 'dmo')).toEqual({
+      status: 5,
+      stdout: '',
+      stderr: 'signetctl: tenant: no tenant "dmo" is configured or has keys; configured: demo, other, p384; did you mean "demo"?\n',
+    });
     expect((await signetctlHere('key', 'show', '0'.repeat(40))).status).toBe(5);
     expect((await signetctlHere('key', 'show', 'nonsense')).status).toBe(2);
   });
@@ -147,10 +152,10 @@ describe('signetctl status and doctor', () => {
     chmodSync(inside('state.sqlite'), 0o644);
     chmodSync(inside('audit'), 0o755);
     try {
-      const { status, stderr } = await signetctlHere('doctor');
+      const { status, stdout } = await signetctlHere('doctor');
       expect(status).toBe(1);
-      expect(stderr).toContain('state.sqlite: others may read or change it (mode 0644); chmod 0600 it');
-      expect(stderr).toContain('audit: others may read or change it (mode 0755); chmod 0700 it');
+      expect(stdout).toContain('state.sqlite: others may read or change it (mode 0644); chmod 0600 it');
+      expect(stdout).toContain('audit: others may read or change it (mode 0755); chmod 0700 it');
     } finally {
       chmodSync(inside('state.sqlite'), 0o600);
       chmodSync(inside('audit'), 0o700);

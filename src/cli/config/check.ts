@@ -19,6 +19,17 @@ import { parseTokenJson } from '../../http/json/strict-json.ts';
  * be checked here.
  */
 export async function configCheck(configPath: string): Promise<Outcome> {
+  const { faults, notes } = await checkConfiguration(configPath);
+  return {
+    json: { faults, notes },
+    text: faults.length === 0 ? `${printable(configPath)} is valid\n` : '',
+    faults,
+    notes,
+  };
+}
+
+/** Makes all checks. */
+export async function checkConfiguration(configPath: string): Promise<Findings> {
   const findings = new Findings(configPath);
   try {
     await checkAll(loadConfig(configPath), findings);
@@ -26,13 +37,7 @@ export async function configCheck(configPath: string): Promise<Outcome> {
     if (!(error instanceof ConfigError)) throw error;
     findings.faults.push(...error.message.split('\n'));
   }
-  const { faults, notes } = findings;
-  return {
-    json: { faults, notes },
-    text: faults.length === 0 ? `${printable(configPath)} is valid\n` : '',
-    faults,
-    notes,
-  };
+  return findings;
 }
 
 async function checkAll(config: Config, findings: Findings): Promise<void> {

@@ -55,11 +55,13 @@ export function faultText(error: unknown): string {
   const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
   switch ('code' in error ? error.code : undefined) {
     case 'ENOENT':
-      return `${path}there is no such file`;
+      return `${path}there is no such file: create it, or correct the path`;
     case 'EACCES':
-      return `${path}permission denied`;
+      return `${path}permission denied: run this as root or as the user of signetd, or correct the mode`;
     case 'EISDIR':
-      return `${path}this is a directory`;
+      return `${path}this is a directory: name a file`;
+    case 'EROFS':
+      return `${path}read-only file system`;
     default:
       return error.message;
   }

@@ -5,6 +5,8 @@ import type { Findings, Place } from './findings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const warnDays = 30;
+/** Begins the date in the note on a certificate that is about to expire. */
+export const expiresSoon = 'the certificate expires on';
 
 /**
  * Checks that the server's certificate parses, is currently valid, and matches the configured key.
@@ -18,9 +20,10 @@ export function checkServerCertificate(findings: Findings, files: { readonly cer
   if (pem === undefined) return;
   try {
     const key = createPrivateKey(pem);
-    if (certificate?.checkPrivateKey(key) === false) keyPlace.fault(`${files.key}: this is not the key of ${files.certificate}`);
+    if (certificate?.checkPrivateKey(key) === false)
+      keyPlace.fault(`${files.key}: this is not the key of ${files.certificate}: install the key that belongs to it, or replace both`);
   } catch {
-    keyPlace.fault(`${files.key}: this is not a PEM private key without a passphrase`);
+    keyPlace.fault(`${files.key}: this is not a PEM private key without a passphrase: replace it`);
   }
 }
 
@@ -28,7 +31,7 @@ export function checkServerCertificate(findings: Findings, files: { readonly cer
 export function checkClientAuthority(findings: Findings, file: string): void {
   const place = findings.at('listeners.api.clientCertificateAuthority');
   for (const certificate of place.tryTo(() => readCertificates(file)) ?? []) {
-    if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is not a certificate authority`);
+    if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is not a certificate authority: remove it from the file`);
     checkValidity(place, file, certificate);
   }
 }
@@ -43,7 +46,10 @@ export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
   else if (findings.faults.length === 0) {
     for (const { authority, nextUpdate } of place.tryTo(() => readTlsMaterial(api).lists) ?? []) {
       const name = `the CRL of ${subjectOf(authority)}`;
-      if (nextUpdate.getTime() <= Date.now()) place.fault(`${name} expired on ${nextUpdate.toISOString()}: its clients are refused`);
+      if (nextUpdate.getTime() <= Date.now())
+        place.fault(
+          `${name} expired on ${nextUpdate.toISOString()}: its clients are refused until you install a new one and run signetctl reload`,
+        );
     }
   }
 }
@@ -55,21 +61,23 @@ export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
 export function readCertificates(file: string): X509Certificate[] {
   const text = readFileSync(file, 'latin1');
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (blocks === null) throw new Error(`${file}: this file has no PEM certificate`);
+  if (blocks === null) throw new Error(`${file}: this file has no PEM certificate: replace it`);
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch {
-      throw new Error(`${file}: certificate ${index + 1} cannot be parsed`);
+      throw new Error(`${file}: certificate ${index + 1} cannot be parsed: replace the file`);
     }
   });
 }
 
 export function checkValidity(place: Place, file: string, { validFromDate, validToDate }: X509Certificate): void {
   const now = Date.now();
-  if (validToDate.getTime() <= now) place.fault(`${file}: the certificate expired on ${validToDate.toISOString()}`);
-  else if (validFromDate.getTime() > now) place.fault(`${file}: the certificate is not valid before ${validFromDate.toISOString()}`);
-  else if (validToDate.getTime() - now < warnDays * dayMs) place.note(`${file}: the certificate expires on ${validToDate.toISOString()}`);
+  if (validToDate.getTime() <= now)
+    place.fault(`${file}: the certificate expired on ${validToDate.toISOString()}: replace it, then run signetctl reload`);
+  else if (validFromDate.getTime() > now)
+    place.fault(`${file}: the certificate is not valid before ${validFromDate.toISOString()}: check the clock, or replace it`);
+  else if (validToDate.getTime() - now < warnDays * dayMs) place.note(`${file}: ${expiresSoon} ${validToDate.toISOString()}`);
 }
 
 function subjectOf({ subject }: X509Certificate): string {

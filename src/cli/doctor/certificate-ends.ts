@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { readCertificates } from '../config/tls-checks.ts';
-import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
+import { good, warning, type Diagnosis } from './diagnosis.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const warnDays = 30;
@@ -9,12 +8,14 @@ const warnDays = 30;
 interface End {
   readonly member: string;
   readonly file: string;
-  readonly at: Date;
+  /** Undefined if the file cannot be read. */
+  readonly at: Date | undefined;
 }
 
 /**
- * Diagnoses the expiry of the configured certificates: the first to expire, or those that expire
- * soon and what to do about them.
+ * Diagnoses the expiry of the configured certificates: those that expire soon and what to do about
+ * them, or the first to expire. The configuration check reports those that cannot be read or have
+ * expired; with one of them, the others are not called good.
  */
 export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
   const { api } = config.listeners;
@@ -31,32 +32,28 @@ export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
     ...Object.entries(config.tenants).flatMap(([name, { twoDDoc }]) =>
       twoDDoc.identities.flatMap(({ certificate }, index) => endsOf(`tenants.${name}.twoDDoc.identities.${index}`, certificate)),
     ),
-  ].toSorted((one, other) => one.at.getTime() - other.at.getTime());
-  const soon = ends.filter(({ at }) => at.getTime() - now < warnDays * dayMs);
-  const [first] = ends;
+  ].toSorted((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
+  const valid = ends.filter(({ at }) => at !== undefined && at.getTime() > now);
+  const soon = valid.filter(({ at }) => at !== undefined && at.getTime() - now < warnDays * dayMs);
+  const [first] = valid;
   if (soon.length === 0) {
-    return [good('certificates', first === undefined ? 'none can be read' : `the first to expire is ${first.file}, on ${dayOf(first.at)}`)];
+    if (first === undefined || valid.length < ends.length) return [];
+    return [good('certificates', `the first to expire is ${first.file}, on ${dayOf(first.at)}`)];
   }
   return soon.map(({ member, file, at }) =>
-    at.getTime() <= now
-      ? fault('certificates', `${member}: ${file} expired on ${dayOf(at)}: replace it, then run signetctl reload`)
-      : warning('certificates', `${member}: ${file} expires on ${dayOf(at)}: replace it before then, and run signetctl reload`),
+    warning('certificates', `${member}: ${file} expires on ${dayOf(at)}: replace it before then, and run signetctl reload`),
   );
 }
 
-/**
- * Returns the ends of a file's certificates; the configuration check reports files that cannot be
- * read.
- */
+/** Returns the ends of a file's certificates; one without a date if the file cannot be read. */
 function endsOf(member: string, file: string): End[] {
-  if (!existsSync(file)) return [];
   try {
     return readCertificates(file).map(({ validToDate }) => ({ member, file, at: validToDate }));
   } catch {
-    return [];
+    return [{ member, file, at: undefined }];
   }
 }
 
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
+function dayOf(date: Date | undefined): string {
+  return date?.toISOString().slice(0, 10) ?? '';
 }

@@ -6,13 +6,14 @@ const lateCheckpointMs = 10 * 60 * 1000;
 /**
  * Diagnoses the running service from its status: it has tested its token with a signature and its
  * state store with a write.
+ * @param isFaulty whether the faults of the configuration file are already reported
  */
-export function runningService(status: StatusView, clients: readonly ClientView[]): Diagnosis[] {
+export function runningService(status: StatusView, clients: readonly ClientView[], isFaulty: boolean): Diagnosis[] {
   // It waits for the operator and has not tested anything.
   const { stateAge: age } = status.faults;
-  if (age !== undefined) return [service(status), fault('state store', age)];
+  if (age !== undefined) return [service(status, isFaulty), fault('state store', age)];
   return [
-    service(status),
+    service(status, isFaulty),
     token(status),
     ...keysLeft(status),
     ...timeStamps(status),
@@ -22,8 +23,14 @@ export function runningService(status: StatusView, clients: readonly ClientView[
   ];
 }
 
-function service({ pid, version, started, notLoaded, lastReload }: StatusView): Diagnosis {
+function service({ pid, version, started, notLoaded, lastReload }: StatusView, isFaulty: boolean): Diagnosis {
   const refused = lastReload === null ? [] : lastReload.faults;
+  if (isFaulty) {
+    return warning(
+      'service',
+      `${version}, process ${pid}: it runs with an earlier configuration; correct the file, then run signetctl reload`,
+    );
+  }
   if (refused.length > 0)
     return fault('service', `the last reload was refused: ${refused.join('; ')}; fix the configuration, then run signetctl reload`);
   if (notLoaded.length > 0) {
@@ -33,7 +40,8 @@ function service({ pid, version, started, notLoaded, lastReload }: StatusView): 
 }
 
 function token({ faults, tokenWaitingRequests }: StatusView): Diagnosis {
-  if (faults['token'] !== undefined) return fault('signing', `${faults['token']}: see the log of signetd, and signetctl token probe`);
+  if (faults['token'] !== undefined)
+    return fault('signing', `${faults['token']}: see the log of signetd, and systemctl status signetd-token`);
   return good('signing', `the token signs; ${tokenWaitingRequests} requests are waiting for it`);
 }
 
