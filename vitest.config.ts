@@ -9,6 +9,7 @@ export const longTests = 'test/**/*.long.test.ts';
 export const repeatedTests = [
   'test/audit/{account-changes,crash,verify}.test.ts',
   'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+  'test/cli/audit-export.test.ts',
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
   'test/{clients,keys}/find-at-once.test.ts',
   'test/keys/tampered-rows.test.ts',
@@ -31,6 +32,8 @@ export const lightTests = globSync(
     'test/{asn1,audit,certificates,conformance,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
     'test/{timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
     'test/clients/find-at-once.test.ts',
+    'test/cli/{audit-export,command-line}.test.ts',
+    'test/config/fault-places.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
     'test/keys/{attempts-at-once,digest-binding,find-at-once,key-cache,key-rules,reserved}.test.ts',

@@ -7,6 +7,14 @@ export interface AuditFile {
   readonly name: string;
   readonly path: string;
   readonly number: number;
+  /** Where its content is in `path`, if that is a bundle: offset and length in bytes. */
+  readonly within?: { readonly offset: number; readonly bytes: number };
+}
+
+/** Returns the number in the name of a file of a log; undefined for any other name. */
+export function fileNumber(name: string): number | undefined {
+  const digits = pattern.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 export function fileName(number: number): string {
@@ -23,8 +31,8 @@ export async function auditFiles(directory: string): Promise<AuditFile[]> {
   const names = await readdir(directory);
   return names
     .flatMap((name) => {
-      const digits = pattern.exec(name)?.[1];
-      return digits === undefined ? [] : [{ name, path: join(directory, name), number: Number(digits) }];
+      const number = fileNumber(name);
+      return number === undefined ? [] : [{ name, path: join(directory, name), number }];
     })
     .toSorted((left, right) => left.number - right.number);
 }

@@ -36,6 +36,7 @@ const Line = z.discriminatedUnion('kind', [
   z.looseObject({ ...place, kind: z.literal('start') }),
   z.looseObject({ ...place, kind: z.literal('outage') }),
   z.strictObject({ ...place, kind: z.literal('close'), next: z.string() }),
+  z.strictObject({ ...place, kind: z.literal('removal'), next: z.string(), records: Count, hash: Hash }),
   z.strictObject({
     ...place,
     kind: z.literal('open'),

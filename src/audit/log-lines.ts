@@ -12,6 +12,8 @@ export interface LogLine {
   /** From 1. */
   readonly line: number;
   readonly hash: string;
+  /** Its length with its line feed. */
+  readonly bytes: number;
   /** The record, or what is wrong with the line. */
   readonly record: Line | string;
 }
@@ -20,10 +22,10 @@ export interface LogLine {
 export async function* logLines(files: readonly AuditFile[]): AsyncGenerator<LogLine> {
   for (const file of files) {
     let line = 0;
-    for await (const { bytes, isWhole } of settledLines(file.path, file === files.at(-1))) {
+    for await (const { bytes, isWhole } of settledLines(file, file === files.at(-1) && file.within === undefined)) {
       line += 1;
       const record = isWhole ? parseLine(bytes) : 'it is cut off';
-      yield { file, line, hash: lineHash(bytes), record };
+      yield { file, line, hash: lineHash(bytes), bytes: bytes.length + 1, record };
       if (typeof record === 'string') return;
     }
   }
@@ -33,12 +35,13 @@ export async function* logLines(files: readonly AuditFile[]): AsyncGenerator<Log
  * Yields the lines of a file. A running service may still be writing a line: it is given time to
  * finish.
  */
-async function* settledLines(path: string, isNewest: boolean): AsyncGenerator<ReadLine> {
+async function* settledLines({ path, within }: AuditFile, isNewest: boolean): AsyncGenerator<ReadLine> {
+  const { offset, bytes } = within ?? { offset: 0, bytes: Infinity };
   let given = 0;
   for (let attempt = 0; ; attempt += 1) {
     let torn: ReadLine | undefined;
     let seen = 0;
-    for await (const line of readLines(path)) {
+    for await (const line of readLines(path, offset, offset + bytes)) {
       if (!line.isWhole) {
         torn = line;
         break;

@@ -13,14 +13,18 @@ export interface ReadLine {
   readonly end: number;
 }
 
-/** Yields the lines of a file of any size; `from` is the offset of a line's start. */
-export async function* readLines(path: string, from = 0): AsyncGenerator<ReadLine> {
+/**
+ * Yields the lines of a file of any size, from the offset of a line's start up to another offset, or
+ * to the end.
+ */
+export async function* readLines(path: string, from = 0, to = Infinity): AsyncGenerator<ReadLine> {
   const handle = await open(path, 'r');
   try {
     let rest = Buffer.alloc(0);
     let end = from;
     for (let position = from; ;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+      const wanted = Math.min(chunkBytes, to - position);
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, position);
       if (bytesRead === 0) break;
       position += bytesRead;
       const data = rest.length === 0 ? buffer.subarray(0, bytesRead) : Buffer.concat([rest, buffer.subarray(0, bytesRead)]);

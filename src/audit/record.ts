@@ -5,7 +5,16 @@ import type { Effect } from './effect.ts';
  * Content of an audit record, apart from its place in the chain. Never document content, never a
  * secret.
  */
-export type Entry = RequestEntry | AdministrationEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
+export type Entry =
+  | RequestEntry
+  | AdministrationEntry
+  | RefusedEntry
+  | CheckpointEntry
+  | OpenEntry
+  | CloseEntry
+  | StartEntry
+  | OutageEntry
+  | RemovalEntry;
 
 /** A request that reached a client and a role, with its outcome. */
 export interface RequestEntry {
@@ -187,6 +196,17 @@ export interface OutageEntry {
   readonly reason: string;
   /** Number of requests answered with 2/243 in the meantime. */
   readonly refused: number;
+}
+
+/** Written before the oldest files of the log are removed, at an operator's command. */
+export interface RemovalEntry {
+  readonly kind: 'removal';
+  /** Name of the first file that is kept. */
+  readonly next: string;
+  /** Number of the last record that is removed. */
+  readonly records: number;
+  /** Hash of its line: the first record that is kept has it as `previous`. */
+  readonly hash: string;
 }
 
 /** A record's place: its number, from 1, and the hash of its line. */

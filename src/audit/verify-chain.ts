@@ -29,6 +29,11 @@ export class ChainCheck {
   readonly #uncovered = new Map<number, string>();
   checkpoints = 0;
   covered: Checkpoint | undefined;
+  /** Place before the first record that was read. */
+  #before: Place | undefined;
+  /** Hashes of the closing records. */
+  readonly #closings = new Map<number, string>();
+  readonly #removals: Extract<Line, { kind: 'removal' }>[] = [];
 
   constructor({ publicKeys, heads, fromBeginning }: Expected) {
     this.#keys = new Map(publicKeys.map((key) => [Buffer.from(key).toString('base64'), keyOf(key)]));
@@ -41,9 +46,27 @@ export class ChainCheck {
     return this.#last;
   }
 
+  /** Number of the first record that was read. */
+  get first(): number | undefined {
+    return this.#before === undefined ? undefined : this.#before.n + 1;
+  }
+
   /** Number of the last record that the log is known to have had. */
   get lastKnown(): number {
     return Math.max(0, ...this.#heads.keys());
+  }
+
+  /**
+   * Whether the log itself says that the files before its first one were removed, in a record that
+   * a checkpoint covers. A crash may have left some of the files that the record names.
+   */
+  get isBeginningRemoved(): boolean {
+    const before = this.#before;
+    if (before === undefined) return false;
+    return this.#removals.some(
+      ({ n, records, hash }) =>
+        n <= (this.covered?.records ?? 0) && hash === (records === before.n ? before.hash : this.#closings.get(records)),
+    );
   }
 
   /**
@@ -63,6 +86,9 @@ export class ChainCheck {
     if (head === undefined && this.#isContradicted(here, next, afterNext))
       return 'it was changed: the next record has a different hash of it';
     const isFirst = this.#last === undefined;
+    this.#before ??= { n: record.n - 1, hash: record.previous };
+    if (record.kind === 'close') this.#closings.set(record.n, hash);
+    if (record.kind === 'removal') this.#removals.push(record);
     this.#last = { n: record.n, hash };
     this.#uncovered.set(record.n, hash);
     if (record.kind === 'open') return this.#open(record, here, isFirst);

@@ -16,6 +16,8 @@ export interface VerifyOptions {
   readonly from?: string | undefined;
   /** Receives each record in order. */
   readonly observe?: ((record: Line) => Promise<void>) | undefined;
+  /** Receives the number of bytes read so far. */
+  readonly progress?: ((bytes: number) => void) | undefined;
 }
 
 export interface BadPlace {
@@ -34,6 +36,8 @@ export interface VerifyResult {
   readonly checkpoints: number;
   /** Content of the last checkpoint's signature. */
   readonly covered: Checkpoint | undefined;
+  /** Number of the first record. */
+  readonly first: number | undefined;
   /** The last record. */
   readonly last: Place | undefined;
 }
@@ -41,17 +45,23 @@ export interface VerifyResult {
 /**
  * Reads a whole log, of any size, and returns the first damaged place. docs/audit.md says what that
  * proves.
+ * @param log its directory, or its files in order
  */
-export async function verifyAuditLog(directory: string, { publicKeys, heads = [], from, observe }: VerifyOptions): Promise<VerifyResult> {
-  const found = await auditFiles(directory);
+export async function verifyAuditLog(
+  log: string | readonly AuditFile[],
+  { publicKeys, heads = [], from, observe, progress }: VerifyOptions,
+): Promise<VerifyResult> {
+  const found = typeof log === 'string' ? await auditFiles(log) : log;
   const first = from === undefined ? 0 : found.findIndex(({ name }) => name === from);
   const present = first < 0 ? [] : found.slice(first);
-  const firstNumber = from === undefined ? 1 : (present[0]?.number ?? 0);
+  const firstNumber = present[0]?.number ?? (from === undefined ? 1 : 0);
+  const fromBeginning = from === undefined && firstNumber === 1;
   const missingAt = present.findIndex(({ number }, index) => number !== firstNumber + index);
   const files = missingAt < 0 ? present : present.slice(0, missingAt);
   const missing = missingAt < 0 ? undefined : fileName(firstNumber + missingAt);
-  const chain = new ChainCheck({ publicKeys, heads, fromBeginning: from === undefined });
+  const chain = new ChainCheck({ publicKeys, heads, fromBeginning });
   let records = 0;
+  let bytes = 0;
   let last: LogLine | undefined;
   let bad: BadPlace | undefined;
   for await (const [here, next, afterNext] of inSightOfTwo(logLines(files))) {
@@ -60,11 +70,22 @@ export async function verifyAuditLog(directory: string, { publicKeys, heads = []
     else bad = why === undefined ? badChangeOfFile(here, next) : { ...placeOf(here), why };
     if (bad !== undefined) break;
     records += 1;
+    bytes += here.bytes;
     last = here;
+    progress?.(bytes);
     if (observe !== undefined && typeof here.record !== 'string') await observe(here.record);
   }
   bad ??= badEnd({ chain, files, last, missing: first < 0 ? from : missing });
-  return { bad, files: files.length, records, checkpoints: chain.checkpoints, covered: chain.covered, last: chain.last };
+  if (from === undefined && !fromBeginning && !chain.isBeginningRemoved) bad ??= { file: fileName(1), line: 1, why: 'the file is missing' };
+  return {
+    bad,
+    files: files.length,
+    records,
+    checkpoints: chain.checkpoints,
+    covered: chain.covered,
+    first: chain.first,
+    last: chain.last,
+  };
 }
 
 /**

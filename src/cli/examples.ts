@@ -45,6 +45,20 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['twoddoc identity unlock', [`signetctl twoddoc identity unlock ${identity}`]],
   ['twoddoc identity remove', [`signetctl twoddoc identity remove ${identity}`]],
   ['config check', ['signetctl config check', 'signetctl --config new.yaml config check']],
-  ['audit verify', ['signetctl audit verify', 'signetctl audit verify --directory /mnt/archive/audit --public-key audit-key.pem']],
+  [
+    'audit verify',
+    [
+      'signetctl audit verify',
+      'signetctl audit verify --directory /mnt/archive/audit --public-key audit-key.pem',
+      'signetctl audit verify --bundle audit-2026-q1.tar --public-key audit-key.pem',
+    ],
+  ],
+  [
+    'audit export',
+    [
+      'signetctl audit export --format csv --since 2026-03-01 --until 2026-04-01 --client billing --output billing.csv',
+      'signetctl audit export --format bundle --since 2026-01-01 --until 2026-04-01 --output audit-2026-q1.tar',
+    ],
+  ],
   ['audit tail', ['signetctl audit tail --lines 50 --follow']],
 ]);

@@ -60,7 +60,9 @@ export function programOf(end: (exitCode: number) => void): Command {
       const { config } = command.optsWithGlobals<GlobalOptions>();
       const [options, run] = actionOf(await load());
       const operands = command.registeredArguments.map((operand, index) => [operand.name(), command.args[index]] as const);
-      end(printOutcome(await run(config, options.parse({ ...command.opts(), ...Object.fromEntries(operands) }))));
+      const parsed = options.safeParse({ ...command.opts(), ...Object.fromEntries(operands) });
+      if (!parsed.success) throw new CommandError(exitCodes.usage, parsed.error.issues.map(optionFault).join('\n'));
+      end(printOutcome(await run(config, parsed.data)));
     });
   };
 
@@ -231,6 +233,8 @@ export function programOf(end: (exitCode: number) => void): Command {
       .command('verify')
       .description('verify the integrity of the log; report the first damaged place')
       .option('--directory <directory>', 'directory of the log, instead of the configured one')
+      .option('--bundle <file>', 'a bundle of signetctl audit export instead, also from another machine')
+      .option('--key-sha256 <digest...>', 'with --bundle: SHA-256 of the keys of checkpoints, as noted on the machine of the log')
       .option('--public-key <file...>', 'keys of checkpoints (PEM), instead of those in the state store, which is then not read')
       .option('--known <record:hash...>', 'records that the log must contain, from a checkpoint kept elsewhere')
       .option('--from <file>', 'begin with this file, if older ones are archived')
@@ -250,6 +254,20 @@ export function programOf(end: (exitCode: number) => void): Command {
       .option('--follow', 'keep printing new records until interrupted'),
     async () => import('./audit/tail.ts'),
     ({ TailOptions, auditTail }) => [TailOptions, auditTail],
+  );
+  runs(
+    audit
+      .command('export')
+      .description('export records as CSV or JSON lines, or whole files as a bundle that can be verified anywhere')
+      .addOption(new Option('--format <format>', 'form of the export').choices(['csv', 'jsonl', 'bundle']).makeOptionMandatory())
+      .option('--output <file>', 'new file, mode 0600; default for csv and jsonl: standard output')
+      .option('--since <time>', 'records from this time on; a bundle begins with the file that has them')
+      .option('--until <time>', 'records before this time; a bundle ends with the first checkpoint after it')
+      .option('--client <name>', 'csv and jsonl: only records of this client')
+      .option('--tenant <tenant>', 'csv and jsonl: only records of this tenant')
+      .option('--directory <directory>', 'directory of the log, instead of the configured one'),
+    async () => import('./audit/export.ts'),
+    ({ ExportOptions, auditExport }) => [ExportOptions, auditExport],
   );
   addHelpTexts(program);
   return program;
@@ -273,6 +291,12 @@ function failed(error: unknown): number {
   }
   const [exitCode, message] = explain(error);
   return printFailure(exitCode, message.split('\n'));
+}
+
+/** Names the option as it is typed. */
+function optionFault({ path, message }: z.core.$ZodIssue): string {
+  const name = String(path[0] ?? '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${name}: ${message}`;
 }
 
 /** Puts commander's message and its suggestion on one line. */

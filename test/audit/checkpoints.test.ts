@@ -86,6 +86,7 @@ describe('a checkpoint', () => {
       records: 8,
       checkpoints: 2,
       covered: { log: 'signetd', records: 7, hash: log.places[7]?.hash, time },
+      first: 1,
       last: log.last,
     });
   });

@@ -1,7 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
+import { keyDigest, openBundle } from '../../audit/bundle.ts';
+import { auditFiles, type AuditFile } from '../../audit/file-names.ts';
 import type { Place } from '../../audit/record.ts';
 import { AccountComparison, type AccountVerdict, type UnrecordedUse } from '../../audit/compare-account.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
@@ -11,9 +14,12 @@ import { readStateStore } from '../../state/threaded-store.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
+import { showProgress } from '../progress.ts';
 import { fields } from '../table.ts';
 
 export const VerifyOptions = z.object({
+  bundle: z.string().optional(),
+  keySha256: z.array(z.string().regex(/^[0-9a-fA-F]{64}$/, 'SHA-256 in hexadecimal')).optional(),
   directory: z.string().optional(),
   publicKey: z.array(z.string()).optional(),
   known: z.array(z.string()).default([]),
@@ -28,7 +34,10 @@ export const VerifyOptions = z.object({
 export type VerifyOptions = z.output<typeof VerifyOptions>;
 
 interface Expected {
+  /** Directory of the log, or the bundle. */
   readonly directory: string;
+  /** Files of a bundle. */
+  readonly files?: readonly AuditFile[];
   readonly publicKeys: readonly Uint8Array[];
   readonly heads: readonly Place[];
   /** Set if the state store is older than the log, so that it cannot confirm the log's end. */
@@ -37,24 +46,32 @@ interface Expected {
 
 /** `audit verify`: verifies the whole log, which may be written meanwhile. */
 export async function auditVerify(configPath: string, options: VerifyOptions): Promise<Outcome> {
-  const { directory, publicKeys, heads, olderState } = await expectedOf(configPath, options);
+  const expected = await (options.bundle === undefined ? expectedOf(configPath, options) : expectedOfBundle(options.bundle, options));
+  const { directory, publicKeys, heads, olderState } = expected;
   if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
-  const comparison = comparisonOf(configPath, options);
-  const result = await verifyAuditLog(directory, {
+  const present = expected.files ?? (await auditFiles(directory));
+  const beginsLater = present[0] !== undefined && present[0].number > 1;
+  const comparison = comparisonOf(configPath, options, options.from === undefined && !beginsLater);
+  // A bundle may begin with any file.
+  const from = options.from ?? (options.bundle !== undefined && beginsLater ? present[0]?.name : undefined);
+  const progress = showProgress({ work: 'audit verify', unit: 'bytes', total: await sizeOf(present, from) });
+  const result = await verifyAuditLog(expected.files ?? directory, {
     publicKeys,
     heads: [...heads, ...options.known.map(knownPlace)],
-    from: options.from,
+    from,
     observe: async (record) => comparison?.take(record),
-  });
+    progress: progress.at,
+  }).finally(progress.end);
   const account = await comparison?.end();
-  const { bad, files, records, checkpoints, covered, last } = result;
+  const { bad, files, records, checkpoints, covered, first, last } = result;
   const since = last === undefined || covered === undefined ? 0 : last.n - covered.records;
   return {
     json: { directory, ...result, account },
     text: fields([
-      ['directory', directory],
+      [options.bundle === undefined ? 'directory' : 'bundle', directory],
       ['read', `${records} records in ${files} files, ${checkpoints} checkpoints`],
       ['proved', covered === undefined ? 'nothing' : `up to record ${covered.records}, by the checkpoint of ${covered.time}`],
+      ...(first === undefined || first === 1 ? [] : [['first', `record ${first}`] as const]),
       ['last', last === undefined ? 'none' : `record ${last.n}, ${last.hash}`],
       ['verdict', bad === undefined ? 'the log is intact' : 'the log is DAMAGED'],
       ...(account === undefined ? [] : accountFields(account)),
@@ -79,8 +96,8 @@ export async function auditVerify(configPath: string, options: VerifyOptions): P
  * Undefined if there is nothing to compare: a log elsewhere does not belong to this host.
  * @throws {CommandError} if the account cannot be read
  */
-function comparisonOf(configPath: string, options: VerifyOptions): AccountComparison | undefined {
-  const isElsewhere = options.directory !== undefined || options.publicKey !== undefined;
+function comparisonOf(configPath: string, options: VerifyOptions, isFromBeginning: boolean): AccountComparison | undefined {
+  const isElsewhere = options.directory !== undefined || options.publicKey !== undefined || options.bundle !== undefined;
   if (options.account === false || (options.account === true && isElsewhere)) return undefined;
   const config = loadConfig(configPath);
   if (!config.audit.enabled) return undefined;
@@ -89,7 +106,7 @@ function comparisonOf(configPath: string, options: VerifyOptions): AccountCompar
     return new AccountComparison(directory, {
       explained: new Set(options.explained),
       recentFrom: Date.now() - Number(options.recentSeconds) * 1000,
-      isFromBeginning: options.from === undefined,
+      isFromBeginning,
     });
   } catch (error) {
     const reason = reasonOf(error);
@@ -100,7 +117,38 @@ function comparisonOf(configPath: string, options: VerifyOptions): AccountCompar
   }
 }
 
-async function expectedOf(configPath: string, { directory, publicKey }: VerifyOptions): Promise<Expected> {
+/** Returns the size of the files to read, in bytes. */
+async function sizeOf(files: readonly AuditFile[], from: string | undefined): Promise<number> {
+  const wanted = files.slice(
+    Math.max(
+      0,
+      files.findIndex(({ name }) => name === from),
+    ),
+  );
+  const sizes = await Promise.all(wanted.map(async ({ path, within }) => within?.bytes ?? (await stat(path)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** @throws {CommandError} if the bundle cannot be read, or no key is trusted */
+async function expectedOfBundle(path: string, { directory, publicKey = [], keySha256 = [] }: VerifyOptions): Promise<Expected> {
+  if (directory !== undefined) throw new CommandError(exitCodes.usage, 'give either --bundle or --directory');
+  const { files, publicKeys } = await openBundle(path).catch((error: unknown) => {
+    throw new CommandError(exitCodes.refused, `${path} is not a bundle of an audit log: ${reasonOf(error)}`);
+  });
+  const trusted = new Set(keySha256.map((digest) => digest.toLowerCase()));
+  const keys = [...publicKey.map(readPublicKey), ...publicKeys.filter((key) => trusted.has(keyDigest(key)))];
+  if (publicKey.length === 0 && trusted.size === 0) {
+    const own = publicKeys.map(keyDigest).join(', ');
+    throw new CommandError(
+      exitCodes.usage,
+      `a bundle cannot vouch for its own keys: name the key with --public-key or --key-sha256, as noted on the machine of the log (the bundle has ${own})`,
+    );
+  }
+  return { directory: path, files, publicKeys: keys, heads: [] };
+}
+
+async function expectedOf(configPath: string, { directory, publicKey, keySha256 }: VerifyOptions): Promise<Expected> {
+  if (keySha256 !== undefined) throw new CommandError(exitCodes.usage, '--key-sha256 selects keys of a bundle: it needs --bundle');
   if (publicKey !== undefined) {
     const publicKeys = publicKey.map(readPublicKey);
     return { directory: directory ?? loadConfig(configPath).audit.directory, publicKeys, heads: [] };

@@ -1,13 +1,15 @@
 import { isIdentityKey, keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
 import type { Outcome } from '../outcome.ts';
+import { showProgress } from '../progress.ts';
 import { table } from '../table.ts';
 import { withToken } from './token-access.ts';
 
 /** `token inventory`: lists signetd's objects on the token; others are only counted. */
 export async function tokenInventory(configPath: string): Promise<Outcome> {
   return withToken(configPath, async (reports) => {
-    const { objects, foreign } = await reports.inventory();
+    const progress = showProgress({ work: 'token inventory', unit: 'objects' });
+    const { objects, foreign } = await reports.inventory(progress.at).finally(progress.end);
     const sorted = objects.toSorted((left, right) => compare(left.owner, right.owner) || compare(left.id, right.id));
     const rows = sorted.map((object) => [
       object.owner,

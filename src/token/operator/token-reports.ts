@@ -38,7 +38,8 @@ export class TokenReports {
     return this.#answer('reportMechanisms', slot === undefined ? {} : { slot });
   }
 
-  async inventory(): Promise<Inventory> {
+  /** @param progress receives the number of objects read so far */
+  async inventory(progress?: (objects: number) => void): Promise<Inventory> {
     const objects: ObjectReport[] = [];
     const foreign: Record<string, number> = {};
     let from: string | null | undefined;
@@ -47,6 +48,7 @@ export class TokenReports {
       objects.push(...page.objects);
       for (const [kind, count] of Object.entries(page.foreign)) foreign[kind] = (foreign[kind] ?? 0) + count;
       from = page.next;
+      progress?.(objects.length + Object.values(foreign).reduce((sum, count) => sum + count, 0));
     } while (from !== null);
     return { objects, foreign };
   }
