@@ -165,6 +165,11 @@ const prefix = 'credential:';
  */
 const daemonsCredentials = '/run/credentials/signetd.service';
 
+/** Returns the name of a credential of the daemon's unit by its path while the unit runs. */
+export function daemonsCredential(path: string): string | undefined {
+  return path.startsWith(`${daemonsCredentials}/`) ? path.slice(daemonsCredentials.length + 1) : undefined;
+}
+
 /**
  * Returns the path of a file given as `credential:<name>` (in systemd's $CREDENTIALS_DIRECTORY) or
  * as a path relative to `base`.

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from './config-error.ts';
+import { decryptedCredential } from './encrypted-credential.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** PINs, keys and passwords are short; anything longer is the wrong file. */
@@ -11,7 +12,8 @@ const maxSecretBytes = 16 * 1024;
  * belong to the process's user or root and be readable by its owner only; for credentials, systemd
  * ($CREDENTIALS_DIRECTORY) ensures that. Both must be regular files, and the last part of the path
  * not a symbolic link.
- * @param owner `anyone`: for root running an operator's program on files of the service
+ * @param owner `anyone`: for root running an operator's program on files of the service. Outside a
+ *   unit, it also gets credentials, decrypted from systemd's credential store
  * @throws {ConfigError}
  */
 export function readSecret(reference: string, owner: 'self' | 'anyone' = 'self'): string {
@@ -30,12 +32,26 @@ export function readSecretBytes(reference: string, owner: 'self' | 'anyone' = 's
   const colon = reference.indexOf(':');
   const target = reference.slice(colon + 1);
   if (reference.startsWith('credential:')) {
-    const directory = process.env['CREDENTIALS_DIRECTORY'];
-    if (directory === undefined) throw new ConfigError(`${reference}: CREDENTIALS_DIRECTORY is not set (by systemd)`);
     if (target.includes('/')) throw new ConfigError(`${reference}: the name of a credential must not contain a slash`);
+    const directory = process.env['CREDENTIALS_DIRECTORY'];
+    if (directory === undefined) {
+      if (owner === 'anyone' && process.geteuid?.() === 0) return decrypted(reference, target);
+      throw new ConfigError(`${reference}: CREDENTIALS_DIRECTORY is not set (by systemd)`);
+    }
     return readRegularFile(reference, join(directory, target), () => undefined);
   }
   return readRegularFile(reference, target, (stats) => (owner === 'self' ? ownerFault(stats) : undefined) ?? modeFault(stats));
+}
+
+/** Decrypts what systemd would pass to the unit, for root's signetctl, which is no unit. */
+function decrypted(reference: string, name: string): Buffer {
+  const bytes = decryptedCredential(reference, name);
+  if (bytes.length > maxSecretBytes) throw new ConfigError(`${reference}: too long for a secret (more than ${maxSecretBytes} bytes)`);
+  const secret = Buffer.from(new SharedArrayBuffer(bytes.length));
+  bytes.copy(secret);
+  bytes.fill(0);
+  if (withoutNewline(secret).length === 0) throw new ConfigError(`${reference}: the credential is empty`);
+  return withoutNewline(secret);
 }
 
 /** Opens the file before checking it, so that the checked file is the one that is read. */

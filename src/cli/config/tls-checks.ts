@@ -1,5 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { canDecrypt, decryptedCredential } from '../../config/encrypted-credential.ts';
+import { daemonsCredential } from '../../config/listeners-config.ts';
 import { readTlsMaterial, type TlsFiles } from '../../http/tls/material.ts';
 import type { Findings, Place } from './findings.ts';
 
@@ -16,7 +18,7 @@ export function checkServerCertificate(findings: Findings, files: { readonly cer
   const [certificate] = place.tryTo(() => readCertificates(files.certificate)) ?? [];
   if (certificate !== undefined) checkValidity(place, files.certificate, certificate);
   const keyPlace = findings.at('listeners.api.key');
-  const pem = keyPlace.tryTo(() => readFileSync(files.key));
+  const pem = keyPlace.tryTo(() => readKey(files.key));
   if (pem === undefined) return;
   try {
     const key = createPrivateKey(pem);
@@ -25,6 +27,21 @@ export function checkServerCertificate(findings: Findings, files: { readonly cer
   } catch {
     keyPlace.fault(`${files.key}: this is not a PEM private key without a passphrase: replace it`);
   }
+}
+
+/** Reads the key; that of a daemon that is not running is decrypted from systemd's store. */
+function readKey(path: string): Buffer {
+  const name = hiddenCredential(path);
+  return name === undefined ? readFileSync(path) : decryptedCredential(`credential:${name}`, name);
+}
+
+/**
+ * Returns the name of the credential at a path that exists only while the daemon's unit runs, if it
+ * can be decrypted now.
+ */
+function hiddenCredential(path: string): string | undefined {
+  const name = existsSync(path) ? undefined : daemonsCredential(path);
+  return name !== undefined && canDecrypt(name) ? name : undefined;
 }
 
 /** Checks that every certificate in the file is a CA certificate and currently valid. */

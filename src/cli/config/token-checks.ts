@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import { canDecrypt } from '../../config/encrypted-credential.ts';
 import { userNumber } from '../../service/native.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
@@ -32,8 +33,8 @@ export function checkToken({ token }: Config, findings: Findings): void {
 
 function pinOf(reference: string, findings: Findings): Buffer | undefined {
   const place = findings.at('token.pin');
-  if (!reference.startsWith('credential:') || process.env['CREDENTIALS_DIRECTORY'] !== undefined)
-    return place.tryTo(() => pinFrom(reference));
+  const isVisible = process.env['CREDENTIALS_DIRECTORY'] !== undefined || canDecrypt(reference.slice('credential:'.length));
+  if (!reference.startsWith('credential:') || isVisible) return place.tryTo(() => pinFrom(reference));
   place.note(`${reference} is not checked: systemd gives credentials only to its services`);
   return undefined;
 }
