@@ -29,6 +29,7 @@ export function clientView(row: ClientRow): ClientView {
     roles: Array.isArray(names) ? names.map(String) : [],
     publicKey: row.spki_sha256,
     registered: new Date(row.created_at).toISOString(),
+    notAfter: row.not_after === null ? null : new Date(row.not_after).toISOString(),
   };
 }
 
@@ -52,7 +53,8 @@ export async function addClient(
       );
     }
     const notes = usability(certificate, listeners.api.clientCertificateAuthority);
-    const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString() } satisfies ClientView;
+    const notAfter = certificate.validToDate.toISOString();
+    const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString(), notAfter } satisfies ClientView;
     return { value: { result: client, notes } };
   });
 }

@@ -7,7 +7,7 @@ import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.
  * answer, each a JSON object on one line, then closes the connection. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 3;
+export const adminProtocol = 4;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */

@@ -10,6 +10,8 @@ export const ClientView = z.strictObject({
   /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
   publicKey: z.string(),
   registered: Time,
+  /** End of the newest certificate of this key that is known. */
+  notAfter: Time.nullable(),
 });
 export type ClientView = z.output<typeof ClientView>;
 

@@ -76,8 +76,10 @@ export async function clientList(configPath: string): Promise<Outcome> {
     { command: 'client list' },
     { schema: z.array(ClientView), read: async (store) => (await store.run('listClients')).map(clientView) },
   );
-  const rows = result.map(({ name, tenant, roles, registered, publicKey }) => [name, tenant, roles.join(','), registered, publicKey]);
-  return { json: result, text: table(['NAME', 'TENANT', 'ROLES', 'REGISTERED', 'PUBLIC KEY'], rows), notes };
+  const rows = result.map(({ name, tenant, roles, registered, notAfter, publicKey }) => {
+    return [name, tenant, roles.join(','), registered, notAfter?.slice(0, 10) ?? '-', publicKey];
+  });
+  return { json: result, text: table(['NAME', 'TENANT', 'ROLES', 'REGISTERED', 'VALID UNTIL', 'PUBLIC KEY'], rows), notes };
 }
 
 /** `client reload`: reads the clients again, after the state store was changed by hand. */

@@ -35,6 +35,14 @@ export interface NewClient {
   readonly roles: readonly Role[];
 }
 
+/** Validity of the newest certificate of a client that is known. */
+export interface ClientCertificate {
+  readonly client: string;
+  readonly spkiSha256: string;
+  readonly from: Date;
+  readonly until: Date;
+}
+
 /**
  * Registers a client, or changes the registration of its public key, while no service has the store
  * open.
@@ -51,6 +59,8 @@ export class ClientRegistry implements Registrations {
   readonly #store: StateStore;
   readonly #admissions = new Map<string, Set<Admission>>();
   #callers: ReadonlyMap<string, Caller> = new Map();
+  #certificates: readonly ClientCertificate[] = [];
+  readonly #presented = new Map<string, Pick<ClientCertificate, 'from' | 'until'>>();
   #isStale = true;
   #loading: Promise<void> | undefined;
   /** Memory contains everything committed before this time (`performance.now()`). */
@@ -85,6 +95,22 @@ export class ClientRegistry implements Registrations {
   /** Whether a client is registered, according to memory; not for decisions about responses. */
   knows(spki: string): boolean {
     return this.#callers.has(spki);
+  }
+
+  /**
+   * Returns the certificates of the clients whose end is known, according to memory. Of a key that
+   * has presented a newer one since the start, it is the newer one.
+   */
+  get certificates(): ClientCertificate[] {
+    return this.#certificates.map((known) => {
+      const presented = this.#presented.get(known.spkiSha256);
+      return presented === undefined || presented.until <= known.until ? known : { ...known, ...presented };
+    });
+  }
+
+  /** Notes the certificate with which a client has connected, since its own CA may have renewed it. */
+  presented(spki: string, { validFromDate: from, validToDate: until }: X509Certificate): void {
+    if (this.#callers.has(spki)) this.#presented.set(spki, { from, until });
   }
 
   /** Admits a request of a known client. `cut` closes its connection. */
@@ -194,6 +220,8 @@ export class ClientRegistry implements Registrations {
     try {
       await before?.catch(() => undefined);
       const rows = await this.#store.run('listClients');
+      this.#certificates = rows.flatMap(certificateOf);
+      for (const spki of this.#presented.keys()) if (!rows.some((row) => row.spki_sha256 === spki)) this.#presented.delete(spki);
       this.#callers = new Map(
         rows.map((row) => [
           row.spki_sha256,
@@ -208,7 +236,15 @@ export class ClientRegistry implements Registrations {
 }
 
 function rowOf({ certificate, name, tenant, roles: names }: NewClient, createdAt: number): ClientRow {
-  return { spki_sha256: spkiSha256(certificate), name, tenant, roles: JSON.stringify(names), created_at: createdAt };
+  const { validFromDate, validToDate } = certificate;
+  return {
+    ...{ spki_sha256: spkiSha256(certificate), name, tenant, roles: JSON.stringify(names), created_at: createdAt },
+    ...{ not_before: validFromDate.getTime(), not_after: validToDate.getTime() },
+  };
+}
+
+function certificateOf({ spki_sha256: spki, name, not_before: from, not_after: until }: ClientRow): ClientCertificate[] {
+  return from === null || until === null ? [] : [{ client: name, spkiSha256: spki, from: new Date(from), until: new Date(until) }];
 }
 
 function parseRoles(text: string): ReadonlySet<Role> {

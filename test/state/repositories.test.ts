@@ -52,7 +52,7 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
   });
 
   it('carry out what depends on a step where that changed something, and not otherwise', async () => {
-    const client = { spki_sha256: 'e0', name: 'app', tenant: 'demo', roles: '[]', created_at: 1 };
+    const client = { spki_sha256: 'e0', name: 'app', tenant: 'demo', roles: '[]', created_at: 1, not_before: 1, not_after: 2 };
     const reference = await storedKey(store);
     const said = async (id: string, first: Step): Promise<boolean> => {
       await store.commit([deciding(first), step('addAuditRecord', { id, created_at: 1, record: '{}' })]);
@@ -90,7 +90,15 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
   });
 
   it('register a client, and change what is registered under its key', async () => {
-    const client = { spki_sha256: 'f0', name: 'app', tenant: 'demo', roles: '["keys"]', created_at: 1_800_000_000_000 };
+    const client = {
+      spki_sha256: 'f0',
+      name: 'app',
+      tenant: 'demo',
+      roles: '["keys"]',
+      created_at: 1_800_000_000_000,
+      not_before: 1,
+      not_after: 2,
+    };
     await store.run('registerClient', client);
     await store.run('registerClient', { ...client, tenant: 'other', roles: '["signature"]', created_at: 2 });
     expect(await store.run('listClients')).toEqual([{ ...client, tenant: 'other', roles: '["signature"]' }]);

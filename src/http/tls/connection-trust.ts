@@ -20,6 +20,11 @@ export function spkiBehind(socket: object): string | undefined {
   return admitted.get(socket)?.spki;
 }
 
+/** Returns the certificate of an admitted connection. */
+export function certificateBehind(socket: object): X509Certificate | undefined {
+  return admitted.get(socket)?.certificate;
+}
+
 /** Decides who may speak HTTP: when a connection is made, and again for each request on it. */
 export class ConnectionTrust {
   #trust: ClientTrust;

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
@@ -7,7 +8,7 @@ import type { ClientRegistry } from '../../clients/registry.ts';
 import type { Config } from '../../config/config.ts';
 import { unadmittedMax, type LimitsConfig } from '../../config/limits-config.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { ConnectionTrust, spkiBehind } from './connection-trust.ts';
+import { certificateBehind, ConnectionTrust, spkiBehind } from './connection-trust.ts';
 import { ClientConnections } from '../limits/connections/client-connections.ts';
 import type { Crowd } from '../limits/connections/places.ts';
 import { networks } from '../limits/connections/source-address.ts';
@@ -40,6 +41,8 @@ export interface Witnesses {
    * now.
    */
   readonly isRegistered: (spki: string) => boolean;
+  /** Told of the certificate of each connection that is admitted. */
+  readonly presented?: (spki: string, certificate: X509Certificate) => void;
 }
 
 const maxHeaderBytes = 16 * 1024;
@@ -81,7 +84,7 @@ export function createApiListener(
   config: Config['listeners']['api'],
   limits: Config['limits'],
   handler: RequestListener,
-  { log, audit, malformed, refused, isRegistered }: Witnesses,
+  { log, audit, malformed, refused, isRegistered, presented }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const trust = new ConnectionTrust(material.trust);
@@ -133,6 +136,8 @@ export function createApiListener(
     const reason = trust.admit(socket);
     if (reason === undefined) {
       settle(socket);
+      const certificate = certificateBehind(socket);
+      if (certificate !== undefined) presented?.(spkiBehind(socket) ?? '', certificate);
       return;
     }
     refusals.refuse(reason, socket.remoteAddress);

@@ -3,6 +3,7 @@ import type { Server } from 'node:https';
 import type { Config } from '../../config/config.ts';
 import type { Switch } from '../../config/reloader.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { isInLastFifth } from '../../x509/last-fifth.ts';
 import type { ConnectionTrust } from './connection-trust.ts';
 import type { SignedList } from './client-trust.ts';
 import { readTlsMaterial, type TlsMaterial } from './material.ts';
@@ -97,11 +98,6 @@ function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: reado
         `${name} is of ${list.thisUpdate.toISOString()}: there is one of ${newer.thisUpdate.toISOString()} in force`,
       );
   }
-}
-
-function isInLastFifth(from: Date, until: Date, nowMs: number): boolean {
-  const leftMs = until.getTime() - nowMs;
-  return leftMs > 0 && leftMs * 5 < until.getTime() - from.getTime();
 }
 
 function nameOf({ authority }: SignedList): string {

@@ -18,6 +18,7 @@ import * as keysByTenant from './0020-keys-by-tenant.ts';
 import * as recordSeals from './0021-record-seals.ts';
 import * as publications from './0022-publications.ts';
 import * as identityKeys from './0023-identity-keys.ts';
+import * as clientCertificateEnds from './0024-client-certificate-ends.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -40,6 +41,7 @@ const migrations: Record<string, Migration> = {
   '0021-record-seals': recordSeals,
   '0022-publications': publications,
   '0023-identity-keys': identityKeys,
+  '0024-client-certificate-ends': clientCertificateEnds,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

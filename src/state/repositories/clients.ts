@@ -7,7 +7,10 @@ export async function registerClient(db: Transaction<Schema>, client: ClientRow)
   await db
     .insertInto('clients')
     .values(client)
-    .onConflict((conflict) => conflict.column('spki_sha256').doUpdateSet({ name: client.name, tenant: client.tenant, roles: client.roles }))
+    .onConflict((conflict) => {
+      const { name, tenant, roles, not_before, not_after } = client;
+      return conflict.column('spki_sha256').doUpdateSet({ name, tenant, roles, not_before, not_after });
+    })
     .execute();
 }
 

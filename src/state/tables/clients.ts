@@ -7,4 +7,7 @@ export interface ClientRow {
   /** JSON list of roles. */
   roles: string;
   created_at: number;
+  /** Validity of the newest certificate of this key that is known; null if none is. */
+  not_before: number | null;
+  not_after: number | null;
 }
