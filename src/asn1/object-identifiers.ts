@@ -118,6 +118,8 @@ export const oids = {
 
   // extended key purposes (RFC 5280 4.2.1.12)
   anyExtendedKeyUsage: '2.5.29.37.0',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
   timeStamping: '1.3.6.1.5.5.7.3.8',
   // Adobe (contract §5)
   timeStampAddress: '1.2.840.113583.1.1.9.1',

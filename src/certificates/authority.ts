@@ -64,11 +64,15 @@ export async function createIssuingCa(root: CertificateIssuer, request: IssuingC
  * @throws {Error} if the signature does not verify
  */
 export async function authorityRequest(signer: CertificateSigner): Promise<Uint8Array> {
-  const extensions = [
+  return certificationRequest(signer, [
     standard.basicConstraints(0),
     standard.keyUsage(['keyCertSign', 'cRLSign']),
     standard.subjectKeyIdentifier(signer.subjectPublicKeyInfo),
-  ].map((extension) => extension.der);
-  const asked = der.sequence(der.oid(oids.extensionRequest), der.set(der.sequence(...extensions)));
+  ]);
+}
+
+/** Does the same for any key, with the extensions that it requests (RFC 2985 §5.4.2). */
+export async function certificationRequest(signer: CertificateSigner, requested: readonly standard.Extension[]): Promise<Uint8Array> {
+  const asked = der.sequence(der.oid(oids.extensionRequest), der.set(der.sequence(...requested.map((extension) => extension.der))));
   return signedStructure(signer, der.sequence(der.integer(0), signer.name, signer.subjectPublicKeyInfo, der.implicitConstructed(0, asked)));
 }

@@ -72,6 +72,15 @@ const Ocsp = z
   });
 export type OcspConfig = z.output<typeof Ocsp>;
 
+/** The CA of TLS clients, and of the API's own certificate if signetctl setup issued it. */
+export const ClientAuthority = z.strictObject({
+  certificate: FilePath.describe('PEM file with its self-signed certificate, which listeners.api.clientCertificateAuthority contains too.'),
+  keyId: z
+    .string()
+    .regex(/^52[0-9a-f]{32}$/, 'not the CKA_ID of a root, which begins with 52')
+    .describe('CKA_ID of its key on the token, hexadecimal.'),
+});
+
 /** A certificate authority whose key is on the token. */
 export const CertificateAuthority = z.strictObject({
   certificate: FilePath.describe('PEM file with its certificate.'),

@@ -8,6 +8,7 @@ import { locatedFault } from './yaml-file.ts';
  */
 const changeable = [
   'certificateAuthorities',
+  'clientAuthority',
   'documents',
   'limits.answerMaxBytes',
   'identityProviders',

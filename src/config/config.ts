@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } from './authority-config.ts';
+import { absoluteAuthority, AuthorityName, CertificateAuthority, ClientAuthority, hasRootKey } from './authority-config.ts';
 import { ConfigError } from './config-error.ts';
 import { LimitsConfig, SessionsConfig } from './limits-config.ts';
 import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
@@ -68,6 +68,9 @@ export const Config = z.strictObject({
   certificateAuthorities: z
     .record(AuthorityName, CertificateAuthority)
     .describe('Authorities by name, with their keys on the token. The name is part of URLs.'),
+  clientAuthority: ClientAuthority.optional().describe(
+    'CA of client certificates with its key on the token, for signetctl client issue and renew. The service itself signs nothing with it. Default: none.',
+  ),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
   visibleSignatures: VisibleSignaturesConfig.prefault({}),
@@ -177,6 +180,9 @@ function withAbsolutePaths(config: Config, base: string): Config {
     timeStamps: absoluteTimeStamps(config.timeStamps, base),
     ...(config.timeStampAuthority === undefined ? {} : { timeStampAuthority: absoluteTimeStampAuthority(config.timeStampAuthority, base) }),
     tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
+    ...(config.clientAuthority === undefined
+      ? {}
+      : { clientAuthority: { ...config.clientAuthority, certificate: resolve(base, config.clientAuthority.certificate) } }),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),

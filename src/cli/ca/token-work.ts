@@ -15,6 +15,7 @@ import { newKeyId, type KeyId, type KeyKind } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { printLogged, printNote } from '../outcome.ts';
+import { giveSoftwareTokenToItsOwner } from './software-token.ts';
 
 const log = {
   error: printLogged,
@@ -86,6 +87,7 @@ async function withHostOfOwn<T>(
     throw error instanceof TokenUnavailable ? new CommandError(exitCodes.tokenUnreachable, error.message) : error;
   } finally {
     await token.stop();
+    giveSoftwareTokenToItsOwner(config);
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { loadTokenConfig } from '../../config/config.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { openModule } from '../../token/operator/module-questions.ts';
+import { giveSoftwareTokenToItsOwner } from '../ca/software-token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -48,6 +49,7 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
     };
   } finally {
     module.close();
+    giveSoftwareTokenToItsOwner(config);
   }
 }
 

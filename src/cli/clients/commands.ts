@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { roles } from '../../clients/caller.ts';
+import type { Runs } from '../ca/commands.ts';
+import { tlsKeyTypes } from './client-key.ts';
+
+const directory = ['--directory <directory>', 'directory for the new files; none is overwritten'] as const;
+const keyType = ['--key-type <type>', `type of a new key: ${tlsKeyTypes.join(', ')}`, 'P-256'] as const;
+const days = ['--days <days>', 'validity, limited by that of the CA', '730'] as const;
+
+/** `signetctl client issue` and `client renew`, which need the CA of `clientAuthority`. */
+export function addClientCertificateCommands(client: Command, runs: Runs): void {
+  runs(
+    client
+      .command('issue')
+      .description('issue the certificate of a new client and register it')
+      .requiredOption('--name <name>', 'name of the client: in the certificate and in the audit log')
+      .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
+      .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
+      .requiredOption(...directory)
+      .option('--csr <file>', 'request of the client (PKCS #10), instead of a new key')
+      .option(...keyType)
+      .option(...days),
+    async () => import('./issue.ts'),
+    ({ IssueOptions, clientIssue }) => [IssueOptions, clientIssue],
+  );
+  runs(
+    client
+      .command('renew')
+      .description('issue the next certificate of a registered client')
+      .argument('<client>', 'name, or SHA-256 of the public key')
+      .requiredOption(...directory)
+      .option('--csr <file>', 'request of the client (PKCS #10) with a new or the present key, instead of a new key')
+      .option('--certificate <file>', 'the present certificate: the new one is for the same key')
+      .option(...keyType)
+      .option(...days)
+      .option('--revoke-old', 'revoke the old key once the new one is registered'),
+    async () => import('./renew.ts'),
+    ({ RenewOptions, clientRenew }) => [RenewOptions, clientRenew],
+  );
+}
