@@ -21,10 +21,12 @@ import { outgoingMetrics } from '../telemetry/outgoing-metrics.ts';
 import type { Token } from '../token/token.ts';
 import { levelServices } from './level-services.ts';
 import { OwnTimeStampAuthority } from './own-time-stamp-authority.ts';
+import type { End } from './reminders.ts';
 
 /** Fewer than the token serves at once, so that callers find it free. */
 const atOnceMax = 4;
 const waitingMax = 100;
+const hourMs = 60 * 60 * 1000;
 
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
@@ -119,6 +121,21 @@ export class PublishedServices {
       ...{ authorities, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
       timeStampAuthority: () => this.timeStampAuthority.authority,
     });
+  }
+
+  /**
+   * Returns the ends of CRLs and of OCSP responders' certificates, which are renewed long before
+   * them.
+   */
+  ends({ certificateAuthorities }: Pick<Config, 'certificateAuthorities'>): End[] {
+    const remedy = 'the log says why it is not renewed';
+    const endOf = (name: string, until: number | undefined, lifetimeMs: number): End[] =>
+      // Zero: there is none yet, and the metrics and the log say so.
+      until === undefined || until === 0 ? [] : [{ name, from: new Date(until - lifetimeMs), until: new Date(until), remedy }];
+    return Object.entries(certificateAuthorities).flatMap(([authority, { crl, ocsp: responder }]) => [
+      ...endOf(`CRL of ${authority}`, this.#crls.ends().get(authority), crl.lifetimeSeconds * 1000),
+      ...endOf(`OCSP responder of ${authority}`, this.#ocspResponders.ends().get(authority), responder.certificateHours * hourMs),
+    ]);
   }
 
   /** Makes the public listener; undefined where the configuration has none. */

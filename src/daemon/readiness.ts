@@ -7,6 +7,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import { keyTrial } from '../token/key-id.ts';
 import type { PublishedServices } from './published-services.ts';
+import type { Reminders } from './reminders.ts';
 import type { ServicesInForce } from './services-in-force.ts';
 
 const readinessMs = 2000;
@@ -21,12 +22,17 @@ interface Looked {
   readonly services: Pick<ServicesInForce, 'authorities'>;
   readonly apiTls: Pick<ReloadableTls, 'faults' | 'warnings'>;
   readonly published: Pick<PublishedServices, 'timeStampAuthority'>;
+  readonly reminders: Pick<Reminders, 'warnings'>;
 }
 
 export function serviceHealth(looked: Looked): Health {
   return {
     ready: async () => readinessFaults(looked),
-    warnings: () => ({ ...looked.apiTls.warnings(), ...looked.published.timeStampAuthority.warnings() }),
+    warnings: () => ({
+      ...looked.apiTls.warnings(),
+      ...looked.published.timeStampAuthority.warnings(),
+      ...looked.reminders.warnings(),
+    }),
   };
 }
 

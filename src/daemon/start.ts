@@ -10,6 +10,7 @@ import { createApi } from '../http/api/api.ts';
 import { Guard } from '../http/api/guard.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
+import type { ReloadableTls } from '../http/tls/reload.ts';
 import { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -22,6 +23,7 @@ import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
+import { clientMetrics, configuredCertificateMetrics } from '../telemetry/client-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
 import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics } from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
@@ -38,6 +40,7 @@ import { openToken } from './open-token.ts';
 import type { Parts } from './parts.ts';
 import { PublishedServices } from './published-services.ts';
 import { serviceHealth } from './readiness.ts';
+import { Reminders } from './reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { standByWhileOlder } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
@@ -177,14 +180,22 @@ async function serve(
 ): Promise<() => void> {
   const api = createApi({ operations, ...config.paths }, () => services.requests);
   const isRegistered = (spki: string): boolean => clients.knows(spki);
-  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered });
+  const presented = clients.presented.bind(clients);
+  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered, presented });
   reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });
   reloader.join({
     prepare: (next) => () => {
       log.setLevel(next.log.level);
     },
   });
-  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published });
+  const reminders = parts.opened(
+    'reminders',
+    openReminders({ reloader, metrics, log }, { clients, published }, apiListener.tls),
+    (opened) => {
+      opened.stop();
+    },
+  );
+  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published, reminders });
   const servers = {
     api: apiListener.server,
     operations: createOperationsServer(health, metrics, config.listeners.operations),
@@ -212,11 +223,26 @@ async function serve(
   log.info('ready', await listenAll(servers, config.listeners, sockets));
   watchdog.start();
   releaseFreeMemoryRegularly();
+  reminders.remind();
   manager.ready(servingStatus(reloader.last));
   return () => {
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
+}
+
+/** Reminds of what ends, and shows the ends of client certificates as metrics. */
+function openReminders(
+  { reloader, metrics, log }: Pick<Base, 'reloader' | 'metrics' | 'log'>,
+  { clients, published }: Pick<OpenedServices, 'clients' | 'published'>,
+  tls: Pick<ReloadableTls, 'faults' | 'warnings'>,
+): Reminders {
+  const config = (): Config => reloader.config;
+  const others = (): Record<string, string> => ({ ...tls.warnings(), ...tls.faults() });
+  const made = new Reminders({ config, clients: () => clients.certificates, renewed: () => published.ends(config()), others, log });
+  clientMetrics(metrics.registry, () => clients.certificates);
+  configuredCertificateMetrics(metrics.registry, () => made.configured);
+  return made;
 }
 
 /** Loads what pictures of 2D-Doc need, so that no request waits for it. */

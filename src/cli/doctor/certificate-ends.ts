@@ -1,56 +1,48 @@
+import { configuredCertificates } from '../../config/configured-certificates.ts';
 import type { Config } from '../../config/config.ts';
+import { isInLastFifth } from '../../x509/last-fifth.ts';
 import { readCertificates } from '../config/tls-checks.ts';
 import { good, warning, type Diagnosis } from './diagnosis.ts';
-
-const dayMs = 24 * 60 * 60 * 1000;
-const warnDays = 30;
 
 interface End {
   readonly member: string;
   readonly file: string;
   /** Undefined if the file cannot be read. */
-  readonly at: Date | undefined;
+  readonly validity: { readonly from: Date; readonly to: Date } | undefined;
 }
 
 /**
- * Diagnoses the expiry of the configured certificates: those that expire soon and what to do about
- * them, or the first to expire. The configuration check reports those that cannot be read or have
- * expired; with one of them, the others are not called good.
+ * Diagnoses the expiry of the configured certificates: those in the last fifth of their lifetime
+ * and what to do about them, or the first to expire. The configuration check reports those that
+ * cannot be read or have expired; with one of them, the others are not called good.
  */
 export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
-  const { api } = config.listeners;
-  const { timeStampAuthority } = config;
-  const ends = [
-    ...endsOf('listeners.api.certificate', api.certificate),
-    ...endsOf('listeners.api.clientCertificateAuthority', api.clientCertificateAuthority),
-    ...Object.entries(config.certificateAuthorities).flatMap(([name, { certificate, chain }]) =>
-      [certificate, ...chain].flatMap((file) => endsOf(`certificateAuthorities.${name}`, file)),
-    ),
-    ...(timeStampAuthority === undefined
-      ? []
-      : [timeStampAuthority.certificate, ...timeStampAuthority.chain].flatMap((file) => endsOf('timeStampAuthority', file))),
-    ...Object.entries(config.tenants).flatMap(([name, { twoDDoc }]) =>
-      twoDDoc.identities.flatMap(({ certificate }, index) => endsOf(`tenants.${name}.twoDDoc.identities.${index}`, certificate)),
-    ),
-  ].toSorted((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
-  const valid = ends.filter(({ at }) => at !== undefined && at.getTime() > now);
-  const soon = valid.filter(({ at }) => at !== undefined && at.getTime() - now < warnDays * dayMs);
+  const ends = configuredCertificates(config).flatMap(({ member, file }) => endsOf(member, file));
+  const valid = ends
+    .flatMap(({ member, file, validity }) => (validity === undefined ? [] : [{ member, file, ...validity }]))
+    .filter(({ to }) => to.getTime() > now)
+    .toSorted((one, other) => one.to.getTime() - other.to.getTime());
+  const soon = valid.filter(({ from, to }) => isInLastFifth(from, to, now));
   const [first] = valid;
   if (soon.length === 0) {
     if (first === undefined || valid.length < ends.length) return [];
-    return [good('certificates', `the first to expire is ${first.file}, on ${dayOf(first.at)}`)];
+    return [good('certificates', `the first to expire is ${first.file}, on ${dayOf(first.to)}`)];
   }
-  return soon.map(({ member, file, at }) =>
-    warning('certificates', `${member}: ${file} expires on ${dayOf(at)}: replace it before then, and run signetctl reload`),
+  return soon.map(({ member, file, to }) =>
+    warning('certificates', `${member}: ${file} expires on ${dayOf(to)}: replace it before then, and run signetctl reload`),
   );
 }
 
-/** Returns the ends of a file's certificates; one without a date if the file cannot be read. */
+/** Returns the ends of a file's certificates; one without dates if the file cannot be read. */
 function endsOf(member: string, file: string): End[] {
   try {
-    return readCertificates(file).map(({ validToDate }) => ({ member, file, at: validToDate }));
+    return readCertificates(file).map(({ validFromDate, validToDate }) => ({
+      member,
+      file,
+      validity: { from: validFromDate, to: validToDate },
+    }));
   } catch {
-    return [{ member, file, at: undefined }];
+    return [{ member, file, validity: undefined }];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ClientView, StatusView } from '../../admin/views.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
+import { reminders } from './reminders.ts';
 
 const lateCheckpointMs = 10 * 60 * 1000;
 
@@ -20,6 +21,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     state(status),
     auditLog(status),
     ...registrations(status, clients),
+    ...reminders(status),
   ];
 }
 
