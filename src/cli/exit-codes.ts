@@ -13,6 +13,8 @@ export const exitCodes = {
   serviceUnreachable: 6,
   /** The signature of a 2D-Doc code is not that of the certificate. */
   signatureInvalid: 7,
+  /** setup waits for a certificate from outside. */
+  waiting: 8,
   internalError: 70,
   /** The configuration cannot be used; the daemon uses the same code. */
   configuration: 78,

@@ -7,9 +7,11 @@ import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
 import { thisBuild } from './build.ts';
 import { addCaCommands, type Runs } from './ca/commands.ts';
+import { addClientCertificateCommands } from './clients/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { addHelpTexts } from './help-texts.ts';
 import { printAsJson, printFailure, printOutcome, printsJson, type Outcome } from './outcome.ts';
+import { addSetupCommands } from './setup/commands.ts';
 import { addTsaCommands } from './tsa/commands.ts';
 import { addTwoDDocCommands } from './twoddoc/commands.ts';
 
@@ -95,6 +97,8 @@ export function programOf(end: (exitCode: number) => void): Command {
     ({ reload }) => [NoOptions, reload],
   );
 
+  addSetupCommands(program, runs);
+
   const client = program.command('client').description('manage the clients of the API');
   runs(
     client
@@ -126,6 +130,7 @@ export function programOf(end: (exitCode: number) => void): Command {
     async () => import('./client.ts'),
     ({ clientReload }) => [NoOptions, clientReload],
   );
+  addClientCertificateCommands(client, runs);
 
   const key = program.command('key').description("manage the callers' keys");
   runs(

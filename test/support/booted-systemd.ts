@@ -129,7 +129,7 @@ export class BootedSystemd {
     const layer = join(this.#directory, 'usr-lib');
     for (const place of ['dist', 'node_modules', 'native-config', 'runtime']) mkdirSync(join(layer, 'signetd', place), { recursive: true });
     for (const place of ['package.json', 'runtime/node']) writeFileSync(join(layer, 'signetd', place), '');
-    const units = ['signetd.service', 'signetd-token.service', 'signetd-api.socket', 'signetd-operations.socket'];
+    const units = ['signetd.service', 'signetd-token.service', 'signetd-api.socket', 'signetd-operations.socket', 'signetd-public.socket'];
     const files = [
       ...units.map((unit) => [unit, `systemd/system/${unit}`]),
       ['sysusers.conf', 'sysusers.d/signetd.conf'],

@@ -46,6 +46,6 @@ function endsOf(member: string, file: string): End[] {
   }
 }
 
-function dayOf(date: Date | undefined): string {
-  return date?.toISOString().slice(0, 10) ?? '';
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }

@@ -1,0 +1,52 @@
+import { stringify } from 'yaml';
+import { writeOwned } from './machine.ts';
+import { places, users } from './places.ts';
+import type { SetupProgress } from './progress.ts';
+import { listOf, type Answers } from './questions.ts';
+
+/** Returns the section `token` of the configuration. */
+function tokenSection({ token, profile, module, label, moduleEnvironment }: Answers): object {
+  const environment =
+    token === 'softhsm'
+      ? { SOFTHSM2_CONF: places.softwareTokenSettings }
+      : Object.fromEntries(listOf(moduleEnvironment).map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1)]));
+  return {
+    profile: token === 'softhsm' ? 'softhsm2' : profile,
+    ...(module === '' ? {} : { modulePath: module }),
+    label,
+    pin: 'credential:pin',
+    clientUser: users.service,
+    ...(Object.keys(environment).length === 0 ? {} : { environment }),
+  };
+}
+
+/** Returns the configuration as far as it can be made. */
+function configurationOf({ answers, values }: SetupProgress, hasRevocationLists: boolean): object {
+  const { publicUrl, tenant, keyType } = answers;
+  const { certificateAuthorities, clientAuthority } = values;
+  return {
+    listeners: {
+      api: {
+        certificate: places.serverCertificate,
+        key: 'credential:tls-key',
+        clientCertificateAuthority: places.clientAuthority,
+        ...(hasRevocationLists ? { clientRevocationLists: [places.revocationLists] } : {}),
+      },
+      ...(publicUrl === '' ? {} : { public: {} }),
+    },
+    token: tokenSection(answers),
+    ...(clientAuthority === undefined ? {} : { clientAuthority }),
+    certificateAuthorities: certificateAuthorities ?? {},
+    tenants: { [tenant]: { certificateAuthority: 'issuing', profile: { keyType } } },
+  };
+}
+
+const head = `# Configuration of signetd, written by signetctl setup. signetctl config check checks it; signetctl reload applies most changes.
+# The package's documentation lists every member (configuration.schema.json, operating.md).
+`;
+
+/** Writes the configuration beside its final place, where no unit finds it. */
+export function writeDraft(progress: SetupProgress, hasRevocationLists = false): string {
+  writeOwned(places.draft, `${head}\n${stringify(configurationOf(progress, hasRevocationLists))}`, 0o640, users.service);
+  return places.draft;
+}

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { groupNumber, userNumber } from '../../service/native.ts';
+import { CommandError, exitCodes } from '../exit-codes.ts';
+
+const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' };
+/** A unit may wait two minutes for its token. */
+const timeoutMs = 5 * 60 * 1000;
+
+interface Finished {
+  readonly status: number | null;
+  readonly output: string;
+}
+
+/** Runs a program to its end. `input`: for its standard input; secrets never go into arguments. */
+export function tryRun(program: string, args: readonly string[], input: string | Uint8Array = ''): Finished {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { input, env: environment, timeout: timeoutMs });
+  return { status, output: error?.message ?? `${String(stdout)}${String(stderr)}`.trim() };
+}
+
+/** The same. @throws {CommandError} with its output if it fails */
+export function run(program: string, args: readonly string[], input: string | Uint8Array = ''): string {
+  const { status, output } = tryRun(program, args, input);
+  if (status === 0) return output;
+  throw new CommandError(exitCodes.faultFound, `${[program, ...args].join(' ')}: ${output}`);
+}
+
+/** Writes a file as a whole, replacing an older one, with this mode and group. */
+export function writeOwned(path: string, content: string | Uint8Array, mode: number, group = 'root'): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, content, { mode: 0o600 });
+  chownSync(temporary, 0, groupNumber(group));
+  chmodSync(temporary, mode);
+  renameSync(temporary, path);
+}
+
+/** Makes a directory with this owner and mode, or changes those of an existing one. */
+export function ownDirectory(path: string, user: string, group: string, mode: number): void {
+  mkdirSync(path, { recursive: true });
+  chownSync(path, userNumber(user), groupNumber(group));
+  chmodSync(path, mode);
+}
+
+/** Gives everything below a directory that root owns to the owner of the directory. */
+export function giveToOwner(directory: string): void {
+  if (!existsSync(directory)) return;
+  const { uid, gid } = statSync(directory);
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) lchownSync(join(directory, name), uid, gid);
+}
+
+export function isActive(unit: string): boolean {
+  return tryRun('systemctl', ['is-active', '--quiet', unit]).status === 0;
+}
+
+/** Whether nobody listens on this port. */
+export async function isFree(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => {
+      resolve(false);
+    });
+    server.listen(port, host, () => {
+      server.close(() => {
+        resolve(true);
+      });
+    });
+  });
+}
