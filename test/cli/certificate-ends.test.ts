@@ -5,17 +5,19 @@ import { certificateEnds } from '../../src/cli/doctor/certificate-ends.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { description } from '../support/api.ts';
 
-it('tells of each certificate of the configuration that ends soon, those of the authorities among them', () => {
+it('tells of each certificate of the configuration in the last fifth of its lifetime, those of the authorities among them', () => {
   const config = loadConfig(description.configFile);
   const { certificate = '' } = config.timeStampAuthority ?? {};
-  const endMs = new X509Certificate(readFileSync(certificate)).validToDate.getTime();
+  const { validFromDate, validToDate } = new X509Certificate(readFileSync(certificate));
+  const endMs = validToDate.getTime();
+  const fifthMs = (endMs - validFromDate.getTime()) / 5;
   const told = (now: number): string[] =>
     certificateEnds(config, now)
       .filter(({ text }) => text.includes(certificate))
       .map(({ state, text }) => `${state} ${text}`);
   const dayMs = 24 * 60 * 60 * 1000;
-  expect(told(endMs - 31 * dayMs)).toEqual([]);
-  expect(told(endMs - 29 * dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* expires on /)]);
+  expect(told(endMs - fifthMs - dayMs)).toEqual([]);
+  expect(told(endMs - fifthMs + dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* expires on /)]);
   // The check of the configuration reports it.
   expect(told(endMs)).toEqual([]);
 });

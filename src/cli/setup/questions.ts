@@ -195,7 +195,8 @@ export const questions: readonly Question[] = [
     text: 'external address of CRLs, OCSP and certificates, such as http://pki.example.org; empty: no public listener',
     fallback: fallbackTo(''),
     applies: always,
-    fault: (answer) => (answer === '' || (URL.canParse(answer) && answer.startsWith('http:')) ? undefined : 'a URL that begins with http://'),
+    fault: (answer) =>
+      answer === '' || (URL.canParse(answer) && answer.startsWith('http:')) ? undefined : 'a URL that begins with http://',
   },
   {
     id: 'host',
