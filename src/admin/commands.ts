@@ -13,6 +13,7 @@ import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from '
 import { reloadConfiguration, logNotReloaded } from './reload.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
+import type { BackupView } from './views.ts';
 
 export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, StatusSources {
   readonly audit: StatusSources['audit'];
@@ -65,6 +66,12 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
         // with the log.
         throw new CommandRefused('the state store is not older than the audit log: there is nothing to confirm');
       });
+    case 'backup create':
+      // Its own record is before the checkpoint, so that the backup contains it.
+      await context.audit.administer(entry, async () => Promise.resolve({ value: undefined }));
+      return { result: { point: (await context.audit.backupPoint()) ?? null } satisfies BackupView };
+    case 'backup end':
+      return looked(context, { ...entry, digests: [`sha256:${request.sha256}`] }, async () => Promise.resolve(null));
     // Monitoring polls it, and it must answer even if nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };

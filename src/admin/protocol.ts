@@ -57,6 +57,12 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('identity remove'), ...IdentityName }),
   z.strictObject({ command: z.literal('state compare') }),
   z.strictObject({ command: z.literal('state confirm') }),
+  z.strictObject({ command: z.literal('backup create') }),
+  z.strictObject({
+    command: z.literal('backup end'),
+    /** SHA-256 of the backup's file, hexadecimal. */
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('reload') }),
 ]);

@@ -131,3 +131,9 @@ export const StatusView = z.strictObject({
   warnings: z.record(z.string(), z.string()),
 });
 export type StatusView = z.output<typeof StatusView>;
+
+/** Answer of `backup create`: the checkpoint at which the backup is made; null without an audit log. */
+export const BackupView = z.strictObject({
+  point: z.strictObject({ n: z.int(), hash: z.string(), file: z.int(), stillRunning: z.int() }).nullable(),
+});
+export type BackupView = z.output<typeof BackupView>;

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import { Refusal } from '../result-codes.ts';
 import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import { whenCommitted } from '../state/step.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
-import type { AdministrationWork, Audit, AuditStatus, Outcome } from './audit.ts';
+import type { AdministrationWork, Audit, AuditStatus, BackupPoint, Outcome } from './audit.ts';
 import { recordingUses, UseRecorder } from './use-recorder.ts';
 import { administrationStep, AuditedRequest, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
@@ -15,12 +16,17 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace, Place } from './record.ts';
+import type { AdministrationEntry, FilePlace } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
+import { RunningRequests } from './running-requests.ts';
 
 const tickSeconds = 5;
 const refusedClientsSeconds = 60;
 const sweepSeconds = 1;
+/** How long a backup waits for the requests that were running at its checkpoint. */
+const backupWaitSeconds = 30;
+/** How long no checkpoint is written afterwards: a backup needs less than a second of it. */
+const backupPauseSeconds = 15;
 
 /** The log's head, stored apart from the log, so that truncation or rollback is detected. */
 export interface AuditMemory {
@@ -53,14 +59,17 @@ export class AuditLog implements Audit {
   readonly #refused = new RefusedClients();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #late: LateRecords;
+  readonly #running = new RunningRequests();
   #usesOutside: string[] = [];
   /** Number of the last record that the state store holds as its place in the log. */
   #kept: number;
-  #lastCheckpoint: Place | undefined;
+  #lastCheckpoint: FilePlace | undefined;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
   /** After a failure, the earliest time of the next checkpoint. */
   #notBefore = 0;
+  /** For a backup: no checkpoint is written before this time (monotonic clock). */
+  #pausedUntil = 0;
 
   private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
     this.#options = options;
@@ -112,6 +121,7 @@ export class AuditLog implements Audit {
   async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
     this.#writer.checkWritable();
     this.#writer.comesNear(request);
+    this.#running.begin(request);
     try {
       return await recordingUses(request, work);
     } finally {
@@ -126,8 +136,12 @@ export class AuditLog implements Audit {
       ...{ uses: uses.record(), identityToken, repeated: isRepeated ? true : undefined },
     };
     const entry = { ...what, effects: effects.length === 0 ? undefined : [...effects], tampered, ...outcome };
-    // If this fails, the caller never learns the outcome, so a later record leaves it out.
-    await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
+    try {
+      // If this fails, the caller never learns the outcome, so a later record leaves it out.
+      await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
+    } finally {
+      this.#running.end(request);
+    }
     request.forgetRecorded();
   }
 
@@ -137,6 +151,7 @@ export class AuditLog implements Audit {
     const uses = new UseRecorder();
     const effects: Effect[] = [];
     let said: Partial<AdministrationEntry> = {};
+    this.#running.begin(ids);
     try {
       const done = await recordingUses({ uses }, async () =>
         work((known) => {
@@ -153,7 +168,36 @@ export class AuditLog implements Audit {
       throw error;
     } finally {
       const record = { ...entry, ...said, uses: uses.record(), effects: effects.length === 0 ? undefined : effects };
-      await this.#recordOrKeep(record, record, ids);
+      await this.#recordOrKeep(record, record, ids).finally(() => {
+        this.#running.end(ids);
+      });
+    }
+  }
+
+  /**
+   * Writes a checkpoint at which a backup can be made, waits until everything that was running then
+   * has its record, and writes no other checkpoint for a moment: a backup of the token host's
+   * account ends with the uses that this checkpoint names, and all of them have their records.
+   * @throws {Refusal} STORE_FULL while nothing can be recorded, or nothing signed
+   */
+  async backupPoint(): Promise<BackupPoint> {
+    this.#writer.checkWritable();
+    while (this.#checkpointing !== undefined) await this.#checkpointing;
+    const before = this.#lastCheckpoint;
+    const checkpoint = this.#checkpoint();
+    this.#pausedUntil = Infinity;
+    try {
+      await checkpoint;
+      const place = this.#lastCheckpoint;
+      if (place === undefined || place === before)
+        throw new Refusal('STORE_FULL', { message: 'no checkpoint of the audit log can be made' });
+      const stillRunning = await this.#running.endOfPresent(backupWaitSeconds * 1000);
+      await this.#writeUsesOutside();
+      this.#pausedUntil = performance.now() + backupPauseSeconds * 1000;
+      return { ...place, stillRunning };
+    } catch (error) {
+      this.#pausedUntil = 0;
+      throw error;
     }
   }
 
@@ -202,6 +246,7 @@ export class AuditLog implements Audit {
     await this.#writeUsesOutside();
     await this.#late.stop();
     await this.#checkpointing;
+    this.#pausedUntil = 0;
     await this.#checkpoint();
     await this.#sweep();
     // Records that the state store holds the previous checkpoint's place: a store restored from an
@@ -245,6 +290,7 @@ export class AuditLog implements Audit {
   }
 
   async #checkpoint(): Promise<void> {
+    if (performance.now() < this.#pausedUntil) return;
     // One at a time; the next one covers what comes in the meantime.
     this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
       this.#checkpointing = undefined;

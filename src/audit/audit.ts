@@ -1,6 +1,6 @@
 import type { Step } from '../state/step.ts';
 import { AuditedRequest, type Requester } from './audited-request.ts';
-import type { AdministrationEntry } from './record.ts';
+import type { AdministrationEntry, FilePlace } from './record.ts';
 
 /** Outcome of a request: its result, or the status of an HTTP problem. */
 export interface Outcome {
@@ -19,6 +19,15 @@ export interface AuditStatus {
   /** Milliseconds since epoch. */
   readonly lastCheckpointAt: number | undefined;
   readonly recordsSinceCheckpoint: number;
+}
+
+/** The place of the checkpoint at which a backup can be made. */
+export interface BackupPoint extends FilePlace {
+  /**
+   * Number of requests that were running at the checkpoint and had not ended after half a minute:
+   * uses of keys for them may be in the account before their records are in the log.
+   */
+  readonly stillRunning: number;
 }
 
 /** The audit log as the code that answers requests uses it. */

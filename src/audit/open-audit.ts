@@ -3,7 +3,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import type { Token } from '../token/token.ts';
-import { noAudit, type Audit, type AuditStatus } from './audit.ts';
+import { noAudit, type Audit, type AuditStatus, type BackupPoint } from './audit.ts';
 import { AuditLog, type AuditMemory } from './audit-log.ts';
 import { Outbox } from './outbox.ts';
 import { keyForPurpose } from '../token/key-for-purpose.ts';
@@ -19,6 +19,11 @@ export interface AuditToken extends Token {
 
 export interface RunningAudit extends Audit {
   readonly status: AuditStatus;
+  /**
+   * Prepares a backup; undefined without an audit log.
+   * @throws {Refusal} STORE_FULL
+   */
+  backupPoint(): Promise<BackupPoint | undefined>;
   /** Call it after the last request and before the token stops. */
   stop(): Promise<void>;
 }
@@ -31,7 +36,7 @@ export async function openAudit(
   if (!enabled) {
     log.warn('the audit log is switched off');
     const status = { writable: true, lagSeconds: 0, lastCheckpointAt: undefined, recordsSinceCheckpoint: 0 };
-    return { ...noAudit, status, stop: async () => Promise.resolve() };
+    return { ...noAudit, status, backupPoint: async () => Promise.resolve(undefined), stop: async () => Promise.resolve() };
   }
   return AuditLog.open({
     ...config,
