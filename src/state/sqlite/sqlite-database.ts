@@ -158,7 +158,7 @@ function connect(path: string, mode: 'rwc' | 'rw' | 'ro' = 'rwc'): Kysely<Schema
  * store meanwhile; the kernel releases it when the process ends.
  * @throws {Error} if another process holds the lock
  */
-function claimAlone(path: string): { release(): void } {
+export function claimAlone(path: string): { release(): void } {
   const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 });
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE;');

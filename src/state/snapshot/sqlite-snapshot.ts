@@ -1,0 +1,92 @@
+import { open, type FileHandle, unlink } from 'node:fs/promises';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { removeAbandoned, unfinishedName } from '../../service/abandoned-files.ts';
+import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
+
+/** Pages that are copied before the copy loses its name, and between two looks at other work. */
+const pagesAtOnce = 256;
+/** End of the copy's name while it has one. */
+const suffix = 'backup';
+
+/**
+ * The embedded database at one moment: a read transaction, which keeps its view while the service
+ * writes (WAL). The online backup API copies from the same connection, so from the same view.
+ */
+export class SqliteSnapshot implements StateSnapshot {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+
+  private constructor(path: string, database: DatabaseSync) {
+    this.#path = path;
+    this.#database = database;
+  }
+
+  static async open(path: string): Promise<SqliteSnapshot> {
+    return SqliteSnapshot.#open(path, { mode: 'ro' });
+  }
+
+  /** Opens a copy that nobody writes: SQLite makes no files beside it. */
+  static async openCopy(path: string): Promise<SqliteSnapshot> {
+    return SqliteSnapshot.#open(path, { immutable: '1' });
+  }
+
+  static async #open(path: string, parameters: Readonly<Record<string, string>>): Promise<SqliteSnapshot> {
+    const url = pathToFileURL(path);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    const database = new DatabaseSync(url, { readOnly: true, timeout: 5000 });
+    try {
+      // The first read of a transaction fixes its view.
+      database.exec('begin');
+      database.prepare('select 1 from kysely_migration limit 1').all();
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return Promise.resolve(new SqliteSnapshot(path, database));
+  }
+
+  async *rows(select: string): AsyncGenerator {
+    yield* this.#database.prepare(select).iterate();
+  }
+
+  async *files(): AsyncGenerator<SnapshotFile> {
+    const copy = await this.#copy();
+    try {
+      const { size } = await copy.stat();
+      yield { name: 'state.sqlite', bytes: size, content: copy.createReadStream({ autoClose: false, start: 0 }) };
+    } finally {
+      await copy.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+    return Promise.resolve();
+  }
+
+  /**
+   * Copies to a file beside the database, on the same disk and for the same user alone, which has
+   * no name any more as soon as SQLite has it open: no copy stays behind, however the process ends.
+   */
+  async #copy(): Promise<FileHandle> {
+    removeAbandoned([this.#path], suffix);
+    const path = unfinishedName(this.#path, suffix);
+    const handle = await open(path, 'wx+', 0o600);
+    let hasName = true;
+    const removeName = (): void => {
+      if (!hasName) return;
+      hasName = false;
+      void unlink(path).catch(() => undefined);
+    };
+    try {
+      await backup(this.#database, path, { rate: pagesAtOnce, progress: removeName });
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    } finally {
+      removeName();
+    }
+  }
+}
