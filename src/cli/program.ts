@@ -6,6 +6,7 @@ import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
 import { thisBuild } from './build.ts';
+import { addBackupCommands } from './backup/commands.ts';
 import { addCaCommands, type Runs } from './ca/commands.ts';
 import { addClientCertificateCommands } from './clients/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
@@ -224,6 +225,8 @@ export function programOf(end: (exitCode: number) => void): Command {
   addCaCommands(program, runs);
   addTsaCommands(program, runs);
   addTwoDDocCommands(program, runs);
+
+  addBackupCommands(program, runs);
 
   const config = program.command('config').description('check the configuration');
   runs(

@@ -50,8 +50,8 @@ export async function look<T>(
   }
 }
 
-/** @throws {NotRunning} @throws {CommandError} */
-async function answerOf<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
+/** The same without advice. @throws {NotRunning} @throws {CommandError} */
+export async function answerOf<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
   try {
     const answer = await askService(loadAdminConfig(configPath).socketPath, request);
     if (answer.outcome === 'done') return { result: schema.parse(answer.result), notes: answer.notes };

@@ -9,6 +9,7 @@ const rooms: readonly (readonly string[])[] = [
   ['quickstart/'],
   ['daemon/'],
   ['cli/'],
+  ['backup/'],
   ['admin/'],
   ['http/'],
   ['operations/'],

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { link, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ReadableStream } from 'node:stream/web';
+import type { Decrypter, Encrypter } from 'age-encryption';
+import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+
+const suffix = 'part';
+
+export interface WrittenFile {
+  readonly bytes: number;
+  /** SHA-256 of the encrypted file, hexadecimal. */
+  readonly sha256: string;
+}
+
+/**
+ * Encrypts a stream into a new file (format age v1, age-encryption.org/v1), mode 0600. The file gets
+ * its name when it is whole and on disk.
+ * @throws {Error} if the file exists, or cannot be written
+ */
+export async function writeEncrypted(path: string, encrypter: Encrypter, content: AsyncIterable<Uint8Array>): Promise<WrittenFile> {
+  removeAbandoned([path], suffix);
+  const unfinished = unfinishedName(path, suffix);
+  const file = await open(unfinished, 'wx', 0o600);
+  const end = removingOnSignal(unfinished);
+  try {
+    const digest = createHash('sha256');
+    let bytes = 0;
+    const encrypted = await encrypter.encrypt(ReadableStream.from(content));
+    for await (const chunk of encrypted) {
+      digest.update(chunk);
+      bytes += chunk.length;
+      await file.writeFile(chunk);
+    }
+    await file.sync();
+    await file.close();
+    await give(unfinished, path);
+    return { bytes, sha256: digest.digest('hex') };
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    throw error;
+  } finally {
+    await rm(unfinished, { force: true });
+    end();
+  }
+}
+
+/** Gives the file its name, unless another has it. */
+async function give(unfinished: string, path: string): Promise<void> {
+  try {
+    await link(unfinished, path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // File systems without hard links, such as those of memory sticks.
+    if (code !== 'EPERM' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
+    await rename(unfinished, path);
+  }
+  await syncDirectory(dirname(path));
+}
+
+/** Puts the names in a directory on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A terminal's interrupt, and a stop of the unit, leave nothing behind. */
+function removingOnSignal(path: string): () => void {
+  const numbers = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+  const handlers = Object.entries(numbers).map(([name, number]) => {
+    const handler = (): void => {
+      void rm(path, { force: true }).finally(() => process.exit(128 + number));
+    };
+    process.once(name, handler);
+    return [name, handler] as const;
+  });
+  return () => {
+    for (const [name, handler] of handlers) process.removeListener(name, handler);
+  };
+}
+
+/** The file is not a whole backup for this key. */
+export class BackupFault extends Error {}
+
+/**
+ * Yields the content of an encrypted file, piece by piece; each piece is authentic, and a file that
+ * is cut off or continued ends with a fault.
+ * @throws {BackupFault}
+ */
+export async function* readEncrypted(path: string, decrypter: Decrypter): AsyncGenerator<Uint8Array> {
+  const source = createReadStream(path, { highWaterMark: 1 << 18 });
+  try {
+    const encrypted = ReadableStream.from<Uint8Array>(source);
+    const decrypted = await decrypter.decrypt(encrypted).catch((error: unknown) => {
+      throw new BackupFault(openingFault(path, reasonOf(error)));
+    });
+    const reader = decrypted.getReader();
+    for (;;) {
+      const next = await reader.read().catch((error: unknown) => {
+        throw new BackupFault(`${path}: the file is damaged or cut off (${reasonOf(error)})`);
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    source.destroy();
+  }
+}
+
+function openingFault(path: string, reason: string): string {
+  if (/no identity matched|no identities/i.test(reason))
+    return `${path}: the file is not encrypted to this key, or its beginning is damaged`;
+  return `${path}: not a file of age, or its beginning is damaged (${reason})`;
+}
+
+/** Returns the SHA-256 of a file, hexadecimal. @throws {BackupFault} if it is not the expected one */
+export async function checkDigest(path: string, expected: string | undefined): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) digest.update(chunk as Buffer);
+  const found = digest.digest('hex');
+  if (expected !== undefined && found !== expected.toLowerCase())
+    throw new BackupFault(`${path}: its SHA-256 is ${found}: it is not the file that was expected`);
+  return found;
+}

@@ -1,0 +1,92 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Decrypter } from 'age-encryption';
+import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
+import { syncDirectory } from './encrypted-file.ts';
+import { own } from './owners.ts';
+import { readBackup } from './read-backup.ts';
+import type { Target, Targets } from './restore-targets.ts';
+import { writeNew } from './work-directory.ts';
+import type { PartKind } from './manifest.ts';
+
+const suffix = 'restoring';
+/**
+ * The state is last: if this ends half-way, the state is the old one or none, and the service
+ * refuses to work with a state that is older than the audit log.
+ */
+const order: readonly PartKind[] = ['configuration', 'account', 'audit', 'transfer', 'state'];
+
+export interface RestoredFiles {
+  readonly restored: readonly string[];
+  /** Files that were in the way, by their new names. */
+  readonly kept: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Makes the directories that are missing, with their owners. */
+export function makeDirectories({ directories }: Targets): string[] {
+  return directories.flatMap((directory) => {
+    const first = mkdirSync(directory.path, { recursive: true, mode: 0o755 });
+    if (first === undefined) return [];
+    // The process's mask took rights from those above it, which others need to reach it.
+    for (let path = dirname(directory.path); path.startsWith(first); path = dirname(path)) chmodSync(path, 0o755);
+    return own(directory.path, directory) ?? [];
+  });
+}
+
+/**
+ * Writes the parts beside their places, and then gives all of them their names. What was there is
+ * kept under another name.
+ * @throws {BackupFault} if the file is not whole; then nothing was changed
+ */
+export async function restoreFiles(
+  path: string,
+  decrypter: Decrypter,
+  { targets, existing, same }: Targets,
+  progress: (bytes: number) => void,
+): Promise<RestoredFiles> {
+  const wanted = targets.filter((target) => !same.has(target.path));
+  const byName = new Map(wanted.map((target) => [target.part.name, target]));
+  const notes: string[] = [];
+  const written: Target[] = [];
+  try {
+    removeAbandoned(
+      wanted.map((target) => target.path),
+      suffix,
+    );
+    await readBackup(
+      path,
+      decrypter,
+      async (name, content) => {
+        const target = byName.get(name);
+        if (target === undefined) return;
+        const unfinished = unfinishedName(target.path, suffix);
+        written.push(target);
+        await writeNew(unfinished, content);
+        const fault = own(unfinished, { ...target.part, mode: target.part.mode & 0o666 });
+        if (fault !== undefined) notes.push(fault.replace(unfinished, target.path));
+      },
+      progress,
+    );
+    const kept = setAside(existing);
+    for (const kind of order)
+      for (const target of written) if (target.part.kind === kind) renameSync(unfinishedName(target.path, suffix), target.path);
+    for (const directory of new Set(written.map((target) => dirname(target.path)))) await syncDirectory(directory);
+    return { restored: written.map((target) => target.path), kept, notes };
+  } catch (error) {
+    for (const target of written) rmSync(unfinishedName(target.path, suffix), { force: true });
+    throw error;
+  }
+}
+
+/** Renames the files that are in the way; those of one database keep names that belong together. */
+function setAside(existing: readonly string[]): string[] {
+  const ending = `before-restore-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+  return existing.map((path) => {
+    const [, base = path, end = ''] = /^(.*?)(-wal|-shm)?$/s.exec(path) ?? [];
+    const kept = `${base}.${ending}${end}`;
+    if (existsSync(kept)) throw new Error(`${kept}: the file exists`);
+    renameSync(path, kept);
+    return kept;
+  });
+}

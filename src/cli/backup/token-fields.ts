@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { compareWithToken, type Difference, type TokenComparison } from '../../backup/token-comparison.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { StateConfig } from '../../config/state-config.ts';
+import { table } from '../table.ts';
+import { askToken, usedDirectly } from '../token/token-access.ts';
+
+export interface Compared {
+  readonly comparison: TokenComparison;
+  readonly text: string;
+  readonly faults: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * Compares the state store with the token.
+ * @param root directory in front of the configuration's absolute paths, after a restore below it
+ * @throws {TokenFailure} if the token cannot be asked
+ * @throws {ConfigError}
+ */
+export async function comparedWithToken(configPath: string, root = '/'): Promise<Compared> {
+  const loaded = loadConfig(configPath);
+  const config = { ...loaded, state: below(root, loaded.state) };
+  const { value, direct } = await askToken(configPath, async (reports) => (await reports.inventory()).objects);
+  const comparison = await compareWithToken(config, value);
+  const { orphans, gaps, matching } = comparison;
+  const rows = (kind: string, differences: readonly Difference[]): string[][] =>
+    differences.map(({ id, what, advice }) => [kind, id, what, advice]);
+  const all = [...rows('gap', gaps), ...rows('orphan', orphans)];
+  return {
+    comparison,
+    text: `${all.length === 0 ? '' : table(['', 'CKA_ID', 'KEY', 'WHAT TO DO'], all)}${matching} keys are in the state and on the token; ${gaps.length} are missing on the token; ${orphans.length} are only on the token\n`,
+    faults: gaps.length === 0 ? [] : [`${gaps.length} keys that the state refers to are not on the token`],
+    notes: [
+      ...(direct ? [usedDirectly] : []),
+      ...(orphans.length === 0 ? [] : [`${orphans.length} keys on the token are unknown to the state`]),
+    ],
+  };
+}
+
+/** Relative paths of the configuration are already below the root. */
+function below(root: string, state: StateConfig): StateConfig {
+  if (state.kind !== 'sqlite' || root === '/' || state.path.startsWith(`${root}/`)) return state;
+  return { ...state, path: join(root, state.path) };
+}
