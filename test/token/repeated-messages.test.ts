@@ -27,6 +27,21 @@ describe('messages of a token that is away', () => {
     expect(said).toEqual(['one', 'other', 'one', 'other']);
   });
 
+  it('keep their level and their fields', () => {
+    const lines: unknown[] = [];
+    const log = (level: string) => (message: string, fields?: object) => void lines.push([level, message, fields]);
+    const told = new RepeatedMessages({ info: log('info'), warn: log('warn'), error: log('error') });
+    for (const output of ['a', 'a', 'b']) told.say('error', 'printed', { output });
+    told.say('warn', 'limited', { code: 1 });
+    expect(lines).toEqual([
+      ['error', 'printed', { output: 'a' }],
+      ['error', 'printed', { output: 'b' }],
+      ['warn', 'limited', { code: 1 }],
+    ]);
+    messages.say('warn', 'one');
+    expect(said).toEqual(['one']);
+  });
+
   it('are news again after a success', () => {
     messages.error('one');
     messages.forget();

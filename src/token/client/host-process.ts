@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { exitCodes, refusalExitCodes } from '../host/exit-codes.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
+import { HostOutput, type HostLine } from './host-output.ts';
 
 const stopMs = 2000;
 
@@ -12,7 +12,7 @@ const stopMs = 2000;
 export interface HostProcessEvents {
   exited(reason: string, cause: 'recycled' | 'failed' | HostRefusedError): void;
   /** A line that the host wrote to its standard error. */
-  said(line: string): void;
+  said(line: HostLine): void;
 }
 
 /** `servesOperator`: the host is started only for an operator's command. */
@@ -37,11 +37,15 @@ export class HostProcess {
     this.#child = child;
     child.stdin.on('error', () => undefined);
     let lastMessage = 'the token host cannot start';
+    const output = new HostOutput((line) => {
+      if (line.isOwn) lastMessage = line.message;
+      events.said(line);
+    });
     child.stderr.on('data', (chunk: Buffer) => {
-      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
-        lastMessage = messageIn(line) ?? lastMessage;
-        events.said(line);
-      }
+      output.add(chunk);
+    });
+    child.stderr.once('end', () => {
+      output.end();
     });
     child.once('error', (error) => {
       events.exited(error.message, 'failed');
@@ -92,15 +96,4 @@ function credentials(): NodeJS.ProcessEnv {
 function refusalOf(code: number | null, message: string): HostRefusedError | undefined {
   if (code === null || !refusalExitCodes.includes(code)) return undefined;
   return code === exitCodes.pinRefused ? new PinRefusedError(code) : new HostRefusedError(message, code);
-}
-
-const HostLine = z.object({ level: z.string(), message: z.string() });
-
-/** Returns the message in a line that the host itself wrote; modules may print anything. */
-function messageIn(line: string): string | undefined {
-  try {
-    return HostLine.parse(JSON.parse(line)).message;
-  } catch {
-    return undefined;
-  }
 }

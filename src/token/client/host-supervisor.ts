@@ -145,9 +145,9 @@ export class HostSupervisor {
 
   #startHost(): void {
     this.#host.start(this.#config, this.#configPath, {
-      said: (line) => {
-        this.#lastReason = line;
-        this.#repeated.error(`token host: ${line}`);
+      said: ({ level, message, fields, isOwn }) => {
+        if (isOwn) this.#lastReason = message;
+        this.#repeated.say(level, message, { process: 'token host', ...fields });
       },
       exited: (reason, cause) => {
         if (this.#over || cause === 'recycled') return;

@@ -1,6 +1,8 @@
 export interface TokenClientLog {
   info(message: string): void;
-  error(message: string): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+  /** Default: `error`. */
+  warn?(message: string, fields?: Record<string, unknown>): void;
 }
 
 const silenceMs = 60_000;
@@ -20,12 +22,19 @@ export class RepeatedMessages {
   }
 
   error(message: string): void {
+    this.say('error', message);
+  }
+
+  /** Messages with other fields are other messages. */
+  say(level: 'error' | 'warn', message: string, fields?: Record<string, unknown>): void {
     const nowMs = performance.now();
-    const lastMs = this.#saidAtMs.get(message);
+    const said = fields === undefined ? message : `${message} ${JSON.stringify(fields)}`;
+    const lastMs = this.#saidAtMs.get(said);
     if (lastMs !== undefined && nowMs - lastMs < silenceMs) return;
     if (this.#saidAtMs.size >= maxKept) this.#saidAtMs.clear();
-    this.#saidAtMs.set(message, nowMs);
-    this.#log.error(message);
+    this.#saidAtMs.set(said, nowMs);
+    if (level === 'warn' && this.#log.warn !== undefined) this.#log.warn(message, fields);
+    else this.#log.error(message, fields);
   }
 
   /** Forgets all messages, after a success. */
