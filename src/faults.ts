@@ -19,6 +19,8 @@ export const faults = {
   STORE_UNAVAILABLE: { text: 'the state store is not available', result: 'INTERNAL' },
   /** The only fault after which a commit may have been done. */
   COMMIT_UNKNOWN: { text: 'the state store cannot tell whether a commit was done', result: 'INTERNAL' },
+  /** The same of files in the transfer store. */
+  TRANSFER_STORE_UNAVAILABLE: { text: 'the transfer store is not available', result: 'INTERNAL' },
   /** The thread of a task was ended: a document can be crafted so that reading it takes hours. */
   TASK_TIMEOUT: { text: 'the work took longer than allowed', result: 'UNSUPPORTED' },
   /** Work on the event loop would hold it too long: it belongs into a thread. */

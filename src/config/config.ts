@@ -5,7 +5,7 @@ import { ConfigError } from './config-error.ts';
 import { LimitsConfig, SessionsConfig } from './limits-config.ts';
 import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
 import { absoluteTenant, TenantConfig } from './tenant-config.ts';
-import { absoluteDocuments, absoluteTransferStore, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
+import { absoluteDocuments, DocumentsConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig } from './messages-config.ts';
 import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
@@ -17,6 +17,8 @@ import { absoluteToken, TokenConfig } from './token-config.ts';
 import { nearestName } from './nearest-name.ts';
 import { parseMembers } from './schema-faults.ts';
 import { YamlFile } from './yaml-file.ts';
+import { absoluteTransferStore, TransferStoreConfig } from './transfer-store-config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 const FilePath = z.string().min(1);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'not a path prefix such as /sign');

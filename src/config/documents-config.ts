@@ -31,42 +31,6 @@ export const DocumentsConfig = z.strictObject({
 });
 type DocumentsConfig = z.output<typeof DocumentsConfig>;
 
-/** The file transfer store (contract §4). */
-export const TransferStoreConfig = z
-  .strictObject({
-    directory: z
-      .string()
-      .min(1)
-      .default('/var/lib/signetd/files')
-      .describe('Directory for the content. Instances that share a state store must share this directory too.'),
-    fileMaxBytes: Bytes.default(2 * gibibyte).describe('Maximum size of a file in bytes; a larger one gets status 413.'),
-    tenantMaxBytes: Bytes.default(20 * gibibyte).describe(
-      "Maximum total size in bytes of a tenant's files, including files being uploaded; beyond it uploads get status 507, and operations 2/243.",
-    ),
-    tenantMaxFiles: z
-      .int()
-      .positive()
-      .default(100_000)
-      .describe("Maximum number of a tenant's files; beyond it uploads get status 507, and operations 2/243."),
-    keepSeconds: z
-      .int()
-      .min(1)
-      .max(366 * 86_400)
-      .default(86_400)
-      .describe('Seconds after which a file is removed.'),
-    uploadTimeoutSeconds: z
-      .number()
-      .positive()
-      .max(86_400)
-      .default(3600)
-      .describe('Maximum duration of an upload in seconds; a longer one gets status 408.'),
-  })
-  .refine(({ fileMaxBytes, tenantMaxBytes }) => tenantMaxBytes >= fileMaxBytes, {
-    path: ['tenantMaxBytes'],
-    message: 'must be at least fileMaxBytes, or files of that size would never fit',
-  });
-export type TransferStoreConfig = z.output<typeof TransferStoreConfig>;
-
 /** Makes the paths absolute. */
 export function absoluteDocuments(documents: DocumentsConfig, base: string): DocumentsConfig {
   const absolute = (list: readonly string[]): string[] => list.map((directory) => resolve(base, directory));
@@ -75,9 +39,4 @@ export function absoluteDocuments(documents: DocumentsConfig, base: string): Doc
     readDirectories: absolute(documents.readDirectories),
     writeDirectories: absolute(documents.writeDirectories),
   };
-}
-
-/** Makes the path absolute. */
-export function absoluteTransferStore(transferStore: TransferStoreConfig, base: string): TransferStoreConfig {
-  return { ...transferStore, directory: resolve(base, transferStore.directory) };
 }

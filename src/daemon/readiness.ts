@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAudit } from '../audit/open-audit.ts';
+import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { Health } from '../http/health-listener.ts';
 import type { ReloadableTls } from '../http/tls/reload.ts';
 import type { Draining } from '../service/draining.ts';
@@ -21,6 +22,7 @@ interface Looked {
   /** The signature of one of its authorities shows that the token signs. */
   readonly services: Pick<ServicesInForce, 'authorities'>;
   readonly apiTls: Pick<ReloadableTls, 'faults' | 'warnings'>;
+  readonly transfers: Pick<TransferStore, 'warnings'> | undefined;
   readonly published: Pick<PublishedServices, 'timeStampAuthority'>;
   readonly reminders: Pick<Reminders, 'warnings'>;
 }
@@ -32,6 +34,7 @@ export function serviceHealth(looked: Looked): Health {
       ...looked.apiTls.warnings(),
       ...looked.published.timeStampAuthority.warnings(),
       ...looked.reminders.warnings(),
+      ...looked.transfers?.warnings(),
     }),
   };
 }

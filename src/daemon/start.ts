@@ -21,6 +21,7 @@ import { listenFds } from '../service/listen-fds.ts';
 import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
+import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/client-metrics.ts';
@@ -76,6 +77,7 @@ interface OpenedServices {
   readonly published: PublishedServices;
   readonly guard: Guard;
   readonly services: ServicesInForce;
+  readonly transfers: TransferStore | undefined;
 }
 
 /**
@@ -167,7 +169,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
-  return { token, clients, keys, audit, published, guard, services };
+  return { token, clients, keys, audit, published, guard, services, transfers: documents.transfers };
 }
 
 /**
@@ -176,7 +178,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
  */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
-  { token, clients, keys, audit, published, guard, services }: OpenedServices,
+  { token, clients, keys, audit, published, guard, services, transfers }: OpenedServices,
 ): Promise<() => void> {
   const api = createApi({ operations, ...config.paths }, () => services.requests);
   const isRegistered = (spki: string): boolean => clients.knows(spki);
@@ -195,7 +197,7 @@ async function serve(
       opened.stop();
     },
   );
-  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published, reminders });
+  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published, transfers, reminders });
   const servers = {
     api: apiListener.server,
     operations: createOperationsServer(health, metrics, config.listeners.operations),

@@ -1,7 +1,7 @@
-import type { FileHandle } from 'node:fs/promises';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
+import type { ContentReader } from '../documents/transfer/contents.ts';
 import { currentRequest } from '../telemetry/current-request.ts';
 
 /** Semantic version of the interface (contract §10). */
@@ -92,9 +92,9 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
 /**
  * Sends a file that is open, as fast as the client takes it; one piece is read while the one before
  * it leaves. Ends early where the client goes.
- * @throws the error of the disk
+ * @throws the error of the disk or of the object store
  */
-export async function sendFile(response: ServerResponse, file: Pick<FileHandle, 'read'>, bytes: number): Promise<void> {
+export async function sendFile(response: ServerResponse, file: Pick<ContentReader, 'read'>, bytes: number): Promise<void> {
   let next = pieceAt(file, 0, bytes);
   for (let offset = 0; offset < bytes && !response.destroyed;) {
     const piece = await next;
@@ -109,7 +109,7 @@ export async function sendFile(response: ServerResponse, file: Pick<FileHandle, 
   response.end();
 }
 
-async function pieceAt(file: Pick<FileHandle, 'read'>, offset: number, end: number): Promise<Buffer> {
+async function pieceAt(file: Pick<ContentReader, 'read'>, offset: number, end: number): Promise<Buffer> {
   const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, end - offset));
   if (piece.length === 0) return piece;
   const { bytesRead } = await file.read(piece, 0, piece.length, offset);

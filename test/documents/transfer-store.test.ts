@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { TransferStoreConfig } from '../../src/config/documents-config.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StateConfig } from '../../src/config/state-config.ts';
+import { TransferStoreConfig } from '../../src/config/transfer-store-config.ts';
 import { closing } from '../../src/documents/paths/descriptors.ts';
 import { TransferStore } from '../../src/documents/transfer/transfer-store.ts';
 import { Refusal } from '../../src/result-codes.ts';
@@ -13,8 +12,10 @@ import { openStateStore } from '../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
 import { databases } from '../state/databases.ts';
+import { noObjectStore } from '../support/object-store.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { skipNote } from '../support/skip-note.ts';
+import { namesIn, putInto, transferPlaces } from './transfer-places.ts';
 
 const threads = new WorkThreads();
 afterAll(async () => threads.stop());
@@ -35,31 +36,41 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
   );
 
-describe.each(Object.entries(databases))('the transfer store on %s', (_name, make) => {
-  const database = make();
+describe.each([
+  ['SQLite and a directory', databases.SQLite, transferPlaces.directory, undefined],
+  ['PostgreSQL and a directory', databases.PostgreSQL, transferPlaces.directory, undefined],
+  [`SQLite and a bucket${skipNote(noObjectStore)}`, databases.SQLite, transferPlaces.bucket, noObjectStore],
+])('the transfer store on %s', (_name, makeDatabase, makePlace, hindrance) => {
+  if (hindrance !== undefined) {
+    it.skip('is tested as on a directory', () => undefined);
+    return;
+  }
+  const database = makeDatabase();
+  const place = makePlace();
   let state: StateConfig;
   /** Of all tests; opened again after a stop. */
   let common: StateStore | undefined;
-  let directory: string;
   let opened: TransferStore | undefined;
 
   beforeAll(async () => {
+    await place.start();
     await database.start();
     state = await database.fresh();
   });
   afterAll(async () => {
     await common?.close();
     await database.stop();
-  });
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'signetd-files-'));
+    await place.stop();
   });
   afterEach(async () => {
     // The next test finds no file of this one.
-    for (const name of readdirSync(directory)) await opened?.remove('demo', name);
+    for (const name of namesIn(place)) {
+      await opened?.remove('demo', name);
+      rmSync(join(place.directory, name), { force: true });
+    }
     await opened?.stop();
     opened = undefined;
-    rmSync(directory, { recursive: true, force: true });
+    expect(place.isSpoolEmpty()).toBe(true);
   });
 
   const start = async (
@@ -67,7 +78,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     owner = 'one',
   ): Promise<{ transfers: TransferStore; store: StateStore }> => {
     common ??= await openStateStore(state, recordingLog());
-    const config = TransferStoreConfig.parse({ directory, ...settings });
+    const config = TransferStoreConfig.parse({ ...place.settings(), ...settings });
     const metrics = { moved: () => undefined, removed: () => undefined };
     opened = await TransferStore.open({ store: common, config, owner, threads, log: recordingLog(), metrics });
     return { transfers: opened, store: common };
@@ -122,7 +133,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     expect(await transfers.remove('demo', fileID)).toBe(true);
     expect(await transfers.remove('demo', fileID)).toBe(false);
     expect(await read(transfers, fileID)).toBeUndefined();
-    expect(readdirSync(directory)).toEqual([]);
+    expect(namesIn(place)).toEqual([]);
     expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
     // Who reads it already reads on.
     expect(await held?.handle.readFile('utf8')).toBe('x');
@@ -131,7 +142,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
 
   it('finds nothing by an identifier that is none, such as a path', async () => {
     const { transfers } = await start();
-    writeFileSync(join(directory, 'x'), 'x');
+    putInto(place, 'x', 'x');
     for (const id of ['', 'x', '../x', `${'a'.repeat(42)}/`, 'é'.repeat(43)]) expect(await read(transfers, id)).toBeUndefined();
   });
 
@@ -144,7 +155,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     expect(await receive(big.length, big)).toBe('STORE_FULL');
     expect(await receive(undefined, big)).toBe('STORE_FULL');
     expect(await receive(10, big)).toBe('STORE_FULL');
-    expect(readdirSync(directory)).toEqual([]);
+    expect(namesIn(place)).toEqual([]);
     expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
     expect(await receive(8 * kibibyte, Buffer.alloc(8 * kibibyte))).toBe('done');
     expect(await receive(0)).toBe('done');
@@ -166,7 +177,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     const { transfers, store } = await start({ keepSeconds: 1 });
     const { fileID } = await transfers.receive(piecesOf(Buffer.from('x')), { ...description, announced: 1 });
     await expect.poll(async () => read(transfers, fileID), { timeout: 10_000 }).toBeUndefined();
-    await expect.poll(() => readdirSync(directory), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => namesIn(place), { timeout: 20_000 }).toEqual([]);
     await expect.poll(async () => shares(store), { timeout: 10_000 }).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
   });
 
@@ -177,15 +188,15 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     const row = { tenant: 'demo', media_type: 'text/plain', file_name: null, bytes: 500, quota, ends_at: Date.now() + 60_000 };
     const dead = 'd'.repeat(43);
     await store.run('beginTransfer', { ...row, id: dead, owner: 'one' });
-    writeFileSync(join(directory, dead), 'half');
+    putInto(place, dead, 'half');
     const [old, fresh] = ['o'.repeat(43), 'f'.repeat(43)];
-    for (const stray of [old, fresh, 'note.txt']) writeFileSync(join(directory, stray), '');
-    utimesSync(join(directory, old), 0, 0);
+    for (const stray of [fresh, 'note.txt']) putInto(place, stray);
+    utimesSync(putInto(place, old), 0, 0);
     await stop();
     const second = await start();
-    expect(existsSync(join(directory, dead))).toBe(false);
+    expect(namesIn(place)).not.toContain(dead);
     expect(await shares(second.store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
-    await expect.poll(() => readdirSync(directory).toSorted()).toEqual([fresh, 'note.txt']);
+    await expect.poll(() => namesIn(place)).toEqual([fresh, 'note.txt'].toSorted());
   });
 
   it.skipIf(noSmallDisk !== undefined)(`says STORE_FULL where the disk is full, and leaves nothing${skipNote(noSmallDisk)}`, async () => {
@@ -208,20 +219,30 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
   });
 });
 
-describe('two instances with one database and one directory', () => {
+describe.each([
+  ['directory', transferPlaces.directory, undefined],
+  [`bucket${skipNote(noObjectStore)}`, transferPlaces.bucket, noObjectStore],
+])('two instances with one database and one %s', (_name, makePlace, hindrance) => {
+  if (hindrance !== undefined) {
+    it.skip('share files as in a directory', () => undefined);
+    return;
+  }
   const database = databases.PostgreSQL();
-  const directory = mkdtempSync(join(tmpdir(), 'signetd-shared-files-'));
-  beforeAll(async () => database.start());
+  const place = makePlace();
+  beforeAll(async () => {
+    await place.start();
+    await database.start();
+  });
   afterAll(async () => {
     await database.stop();
-    rmSync(directory, { recursive: true, force: true });
+    await place.stop();
   });
 
   it('share files and quota, and leave alone what arrives at the other', async () => {
     const state = await database.fresh();
     const open = async (owner: string): Promise<{ store: StateStore; transfers: TransferStore }> => {
       const store = await openStateStore(state, recordingLog());
-      const config = TransferStoreConfig.parse({ directory, fileMaxBytes: 100, tenantMaxBytes: 1000 });
+      const config = TransferStoreConfig.parse({ ...place.settings(), fileMaxBytes: 100, tenantMaxBytes: 1000 });
       const metrics = { moved: () => undefined, removed: () => undefined };
       return { store, transfers: await TransferStore.open({ store, config, owner, threads, log: recordingLog(), metrics }) };
     };

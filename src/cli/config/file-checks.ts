@@ -1,7 +1,10 @@
 import { statSync, existsSync } from 'node:fs';
 import type { Place, Findings } from './findings.ts';
 import { dirname } from 'node:path';
+import { readCertificates } from './tls-checks.ts';
 import type { Config } from '../../config/config.ts';
+import { readSecret } from '../../config/secret-reference.ts';
+import type { S3Config } from '../../config/transfer-store-config.ts';
 
 /** Checks that only the owner can read the file. */
 export function checkPrivate(place: Place, path: string): void {
@@ -54,4 +57,14 @@ export function checkDocumentDirectories(findings: Findings, { documents, tenant
   const place = findings.at('transferStore.directory');
   if (existsSync(transferStore.directory)) checkPrivateDirectory(place, transferStore.directory);
   else checkDirectory(place, dirname(transferStore.directory));
+  if (transferStore.s3 !== undefined) checkObjectStore(findings, transferStore.s3);
+}
+
+/** Checks the files of the object store. Only the service can read its credentials of systemd. */
+function checkObjectStore(findings: Findings, { certificateAuthority, ...s3 }: S3Config): void {
+  const at = 'transferStore.s3';
+  if (certificateAuthority !== undefined) findings.at(`${at}.certificateAuthority`).tryTo(() => readCertificates(certificateAuthority));
+  for (const member of ['accessKeyId', 'secretAccessKey'] as const) {
+    if (s3[member].startsWith('file:')) findings.at(`${at}.${member}`).tryTo(() => readSecret(s3[member], 'anyone'));
+  }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import type { TransferQuota } from '../../state/repositories/transfer-files.ts';
 import type { StateStore } from '../../state/state-store.ts';
+import type { ArrivingContent, Filled } from './contents.ts';
 import { quotaReached } from './transfer-parts.ts';
 
 /**
@@ -14,7 +13,7 @@ const growthMaxBytes = 64 * 1024 * 1024;
 
 const syncEveryBytes = 32 * 1024 * 1024;
 
-interface Arriving {
+export interface Arriving {
   readonly id: string;
   readonly store: StateStore;
   readonly quota: TransferQuota;
@@ -24,25 +23,20 @@ interface Arriving {
 
 /** A file being received. */
 export class Arrival {
-  readonly handle: FileHandle;
+  readonly #content: ArrivingContent;
   readonly #arriving: Arriving;
   #reserved: number;
   #syncing: Promise<void> | undefined;
   #syncedBytes = 0;
 
-  private constructor(handle: FileHandle, arriving: Arriving) {
-    this.handle = handle;
+  constructor(content: ArrivingContent, arriving: Arriving) {
+    this.#content = content;
     this.#arriving = arriving;
     this.#reserved = arriving.reserved;
   }
 
-  static async open(path: string, arriving: Arriving): Promise<Arrival> {
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    return new Arrival(await open(path, flags, 0o600), arriving);
-  }
-
-  /** Writes and syncs the pieces. @throws {Refusal} STORE_FULL if the quota is exceeded */
-  async take(pieces: AsyncIterable<readonly Uint8Array[]>): Promise<{ bytes: number; sha256: string }> {
+  /** Writes the pieces. @throws {Refusal} STORE_FULL if the quota is exceeded */
+  async take(pieces: AsyncIterable<readonly Uint8Array[]>): Promise<Filled> {
     const hash = createHash('sha256');
     let bytes = 0;
     for await (const batch of pieces) {
@@ -57,20 +51,19 @@ export class Arrival {
       this.#syncEarly(bytes);
     }
     await this.#syncing;
-    await this.handle.sync();
     return { bytes, sha256: hash.digest('hex') };
   }
 
+  /** Waits for what is in progress; the content can be closed then. */
   async close(): Promise<void> {
     await this.#syncing?.catch(() => undefined);
-    await this.handle.close();
   }
 
   /** Syncs during the transfer, so that the final sync has little to do. */
   #syncEarly(bytes: number): void {
-    if (this.#syncing !== undefined || bytes - this.#syncedBytes < syncEveryBytes) return;
+    if (!this.#content.isLasting || this.#syncing !== undefined || bytes - this.#syncedBytes < syncEveryBytes) return;
     this.#syncedBytes = bytes;
-    const syncing = this.handle.datasync().finally(() => {
+    const syncing = this.#content.handle.datasync().finally(() => {
       this.#syncing = undefined;
     });
     // If the error persists, the final sync fails too.
@@ -79,10 +72,10 @@ export class Arrival {
   }
 
   async #write(batch: readonly Uint8Array[], length: number): Promise<void> {
-    const { bytesWritten } = await this.handle.writev(batch);
+    const { bytesWritten } = await this.#content.handle.writev(batch);
     if (bytesWritten === length) return;
     // Partial write: writing the rest gives the actual error.
-    await this.handle.writeFile(Buffer.concat(batch).subarray(bytesWritten));
+    await this.#content.handle.writeFile(Buffer.concat(batch).subarray(bytesWritten));
   }
 
   async #reserve(bytes: number): Promise<void> {

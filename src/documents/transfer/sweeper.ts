@@ -1,7 +1,4 @@
-import { readdir, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { errorCode } from '../paths/path-refusal.ts';
-import { fileIdForm, type TransferParts } from './transfer-parts.ts';
+import type { TransferParts } from './transfer-parts.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 
 const sweepEveryMs = 30_000;
@@ -9,7 +6,7 @@ const strayEveryMs = 3_600_000;
 const atOnce = 100;
 
 /**
- * Removes expired and unknown files from the disk. Several instances may run it at the same time.
+ * Removes expired and unknown files. Several instances may run it at the same time.
  */
 export class Sweeper {
   readonly #parts: TransferParts;
@@ -37,11 +34,9 @@ export class Sweeper {
 
   /** Removes a file that has expired or is incomplete. If it fails, the next sweep tries again. */
   async discard(id: string): Promise<boolean> {
-    const { store, config, log } = this.#parts;
+    const { store, contents, log } = this.#parts;
     try {
-      await unlink(join(config.directory, id)).catch((error: unknown) => {
-        if (errorCode(error) !== 'ENOENT') throw error;
-      });
+      await contents.remove(id);
       await store.run('forgetTransfer', id);
       return true;
     } catch (error) {
@@ -58,8 +53,11 @@ export class Sweeper {
   }
 
   async #removeEnded(): Promise<void> {
-    const { store, log, metrics } = this.#parts;
+    const { store, contents, log, metrics } = this.#parts;
     try {
+      await contents.probe();
+      // Each removal would only find the same again.
+      if (contents.fault !== undefined) return;
       for (;;) {
         const ended = await store.run('endedTransfers', { now: Date.now(), limit: atOnce });
         const removed = await Promise.all(ended.map(async (id) => this.discard(id)));
@@ -74,21 +72,19 @@ export class Sweeper {
   /**
    * Removes files unknown to the state store, such as those uploaded after the backup from which it
    * was restored. They are kept until any file would have expired, so that another service that
-   * shares the directory by mistake loses nothing.
+   * shares their place by mistake loses nothing.
    */
   async #removeStrays(): Promise<void> {
-    const { store, config, log } = this.#parts;
+    const { store, contents, config, log } = this.#parts;
     try {
-      const names = (await readdir(config.directory)).filter((name) => fileIdForm.test(name));
       let removed = 0;
-      for (let index = 0; index < names.length; index += atOnce) {
-        const some = names.slice(index, index + atOnce);
-        const known = new Set(await store.run('knownTransfers', some));
-        for (const name of some.filter((one) => !known.has(one))) {
-          const path = join(config.directory, name);
-          const { mtimeMs } = await stat(path);
-          if (mtimeMs > Date.now() - 1000 * config.keepSeconds) continue;
-          await unlink(path);
+      for await (const listed of contents.list()) {
+        const before = Date.now() - 1000 * config.keepSeconds;
+        const old = listed.filter(({ changedAtMs }) => changedAtMs <= before).map(({ id }) => id);
+        if (old.length === 0) continue;
+        const known = new Set(await store.run('knownTransfers', old));
+        for (const id of old.filter((one) => !known.has(one))) {
+          await contents.remove(id);
           removed += 1;
         }
       }

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { TransferStoreConfig } from '../../config/documents-config.ts';
+import type { FileHandle } from 'node:fs/promises';
+import type { TransferStoreConfig } from '../../config/transfer-store-config.ts';
 import { Refusal } from '../../result-codes.ts';
 import { step, type Step } from '../../state/step.ts';
 import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
@@ -10,7 +8,10 @@ import { closing } from '../paths/descriptors.ts';
 import { contentBytes, type EvidencePiece } from '../content.ts';
 import { errorCode } from '../paths/path-refusal.ts';
 import { writePieces } from '../big-content.ts';
-import { Arrival } from './arrival.ts';
+import { Arrival, type Arriving } from './arrival.ts';
+import type { ArrivingContent, ContentReader, Filled } from './contents.ts';
+import { DirectoryContents } from './directory-contents.ts';
+import { ObjectContents } from './object-contents.ts';
 import { Sweeper } from './sweeper.ts';
 import { fileIdForm, quotaReached, type TransferParts } from './transfer-parts.ts';
 
@@ -28,12 +29,6 @@ export interface FileDescription {
 export interface StoredFile {
   readonly fileID: string;
   readonly fileSize: number;
-  /** Hexadecimal. */
-  readonly sha256: string;
-}
-
-interface Filled {
-  readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
 }
@@ -62,11 +57,17 @@ export interface OpenTransfer {
   readonly file: TransferFileRow;
 }
 
+/** An open file of the store that is read in order. */
+export interface OpenDownload {
+  readonly reader: ContentReader;
+  readonly file: TransferFileRow;
+}
+
 /**
- * File transfer store (contract §4). The state store lists the files; the directory holds their
- * content under random names. A file is recorded with its share of the quota before its first byte,
+ * File transfer store (contract §4). The state store lists the files; a directory or a bucket holds
+ * their content under random names. A file is recorded with its share of the quota before its first byte,
  * and becomes available with the commit that marks it complete and synced. After a crash, files
- * that were only recorded are removed. Instances that share a state store share the directory.
+ * that were only recorded are removed. Instances that share a state store share that place.
  */
 export class TransferStore {
   readonly #parts: TransferParts;
@@ -81,12 +82,16 @@ export class TransferStore {
   }
 
   /**
-   * Creates the directory and removes what an earlier run left.
-   * @throws {Error} if the directory cannot be used
+   * Prepares the directory or the bucket, and removes what an earlier run left. An object store that
+   * does not answer is no error: requests for files are answered 503 until it does.
+   * @throws {Error} if the directory or the bucket cannot be used as it is configured
    */
-  static async open(parts: TransferParts): Promise<TransferStore> {
-    const { store, config, owner } = parts;
-    await mkdir(config.directory, { recursive: true, mode: 0o700 });
+  static async open(given: Omit<TransferParts, 'contents'>): Promise<TransferStore> {
+    const { store, config, owner, log } = given;
+    const contents =
+      config.s3 === undefined ? new DirectoryContents(config.directory) : new ObjectContents(config.s3, config.directory, log);
+    const parts = { ...given, contents };
+    await contents.prepare();
     await store.run('endTransfersOf', store.isShared ? owner : undefined);
     const transfers = new TransferStore(parts);
     await transfers.#sweeper.start();
@@ -97,9 +102,16 @@ export class TransferStore {
     return this.#parts.config;
   }
 
+  /** Returns, by part, why the place of the files cannot be used now. */
+  warnings(): Record<string, string> {
+    const { fault } = this.#parts.contents;
+    return fault === undefined ? {} : { transferStore: fault };
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#renewing);
     await this.#sweeper.stop();
+    this.#parts.contents.close();
   }
 
   /**
@@ -112,7 +124,10 @@ export class TransferStore {
     pieces: AsyncIterable<readonly Uint8Array[]>,
     { announced, ...description }: FileDescription & { readonly announced: number | undefined },
   ): Promise<StoredFile> {
-    const { id, stored } = await this.#arrive(description, announced ?? 0, async (arrival) => arrival.take(pieces));
+    const { id, stored } = await this.#arrive(description, announced ?? 0, async (content, arriving) => {
+      const arrival = new Arrival(content, arriving);
+      return closing(arrival, async () => arrival.take(pieces));
+    });
     const { store, metrics } = this.#parts;
     try {
       await store.run('storeTransfer', { id, ...stored, ends_at: this.#endsAt() });
@@ -156,21 +171,18 @@ export class TransferStore {
 
   /** Opens a file; undefined if the tenant has no such file. */
   async openFile(tenant: string, id: string): Promise<OpenTransfer | undefined> {
-    if (!fileIdForm.test(id)) return undefined;
-    const file = await this.#parts.store.run('findTransfer', { id, tenant, now: Date.now() });
+    const file = await this.#find(tenant, id);
     if (file === undefined) return undefined;
-    let handle: FileHandle;
-    try {
-      handle = await open(this.#pathOf(id), constants.O_RDONLY | constants.O_NOFOLLOW);
-    } catch (error) {
-      // It expired between the two checks.
-      if (errorCode(error) === 'ENOENT') return undefined;
-      throw error;
-    }
-    const { size } = await handle.stat();
-    if (size === file.bytes) return { handle, file };
-    await handle.close();
-    throw new Error(`a file of the transfer store has ${size} bytes on disk, but was stored with ${file.bytes}`);
+    const handle = await this.#parts.contents.open(file).catch(refuseFault);
+    // Otherwise it expired between the two checks.
+    return handle === undefined ? undefined : { handle, file };
+  }
+
+  /** Opens a file for a download, which reads it in order; undefined if the tenant has no such file. */
+  async openDownload(tenant: string, id: string): Promise<OpenDownload | undefined> {
+    const file = await this.#find(tenant, id);
+    const reader = file === undefined ? undefined : await this.#parts.contents.openInOrder(file);
+    return file === undefined || reader === undefined ? undefined : { reader, file };
   }
 
   /** Records a complete download. */
@@ -189,21 +201,26 @@ export class TransferStore {
     return isEnded;
   }
 
-  /** Writes and syncs a file. Its reservation is renewed as long as it is in `#arriving`. */
+  async #find(tenant: string, id: string): Promise<TransferFileRow | undefined> {
+    return fileIdForm.test(id) ? this.#parts.store.run('findTransfer', { id, tenant, now: Date.now() }) : undefined;
+  }
+
+  /** Fills and stores a file. Its reservation is renewed as long as it is in `#arriving`. */
   async #arrive(
     description: FileDescription,
     bytes: number,
-    fill: (arrival: Arrival) => Promise<Filled>,
+    fill: (content: ArrivingContent, arriving: Arriving) => Promise<Filled>,
   ): Promise<{ readonly id: string; readonly stored: Filled }> {
-    const { store, config } = this.#parts;
+    const { store, contents } = this.#parts;
     const id = await this.#begin(description, bytes);
-    const path = this.#pathOf(id);
     this.#arriving.add(id);
     try {
-      const arrival = await Arrival.open(path, { id, store, quota: this.#quota, reserved: bytes });
-      const stored = await closing(arrival, async () => fill(arrival));
-      await syncDirectory(config.directory);
-      return { id, stored };
+      const content = await contents.create(id);
+      return await closing(content, async () => {
+        const stored = await fill(content, { id, store, quota: this.#quota, reserved: bytes });
+        await content.keep(stored);
+        return { id, stored };
+      });
     } catch (error) {
       this.#arriving.delete(id);
       await this.#sweeper.discard(id);
@@ -237,10 +254,6 @@ export class TransferStore {
       // Retried next time; otherwise the files are abandoned.
     }
   }
-
-  #pathOf(id: string): string {
-    return join(this.#parts.config.directory, id);
-  }
 }
 
 /**
@@ -251,11 +264,6 @@ function storeFault(error: unknown): unknown {
   return new Refusal('STORE_FULL', { message: 'writing to the disk of the transfer store failed', cause: error });
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+function refuseFault(error: unknown): never {
+  throw storeFault(error);
 }

@@ -1,4 +1,5 @@
 import { RegistrationEnded } from '../../clients/admission.ts';
+import { TransferStoreUnavailable } from '../../documents/transfer/transfer-store-unavailable.ts';
 import { Refusal } from '../../result-codes.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -16,6 +17,7 @@ export function endingOf(
   if (error instanceof RegistrationEnded) return noLongerRegistered();
   // No business outcome is known.
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
+  if (error instanceof TransferStoreUnavailable) return transferStoreAway(error, path, log);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
   return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
 }
@@ -23,6 +25,11 @@ export function endingOf(
 export function storeAway(error: StoreUnavailable, path: string, log: Logger): Problem {
   log.error('the state store did not serve a request', { path, reason: error.message });
   return new Problem(503, 'the state store is not available', { headers: { 'Retry-After': '1' } });
+}
+
+function transferStoreAway(error: TransferStoreUnavailable, path: string, log: Logger): Problem {
+  log.error('the transfer store did not serve a request', { path, reason: error.message });
+  return new Problem(503, 'the transfer store is not available', { headers: { 'Retry-After': '5' } });
 }
 
 export function overloaded(retryAfterSeconds: number): Problem {

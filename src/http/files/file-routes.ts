@@ -7,7 +7,7 @@ import { beginAnswer, send, sendFile, sendNothing } from '../send.ts';
 import { nameHeaders, uploadHeaders, type UploadHeaders } from './file-headers.ts';
 import { FileWork, type FileTask } from './file-work.ts';
 
-type OpenedFile = NonNullable<Awaited<ReturnType<TransferStore['openFile']>>>;
+type OpenedFile = NonNullable<Awaited<ReturnType<TransferStore['openDownload']>>>;
 type StoredFile = Awaited<ReturnType<TransferStore['receive']>>;
 
 /** The paths of the file transfer store (contract §1). */
@@ -66,29 +66,29 @@ function upload(files: string, { config: { fileMaxBytes } }: TransferStore): Fil
 function download(fileID: string): FileTask<OpenedFile> {
   return {
     async run({ caller, audited, transfers }) {
-      const opened = await transfers.openFile(caller.tenant, fileID);
+      const opened = await transfers.openDownload(caller.tenant, fileID);
       if (opened === undefined) throw noSuchFile();
       if (opened.file.sha256 !== null) audited.digests.push(`sha256:${opened.file.sha256}`);
       return opened;
     },
-    async undo({ handle }) {
-      await handle.close();
+    async undo({ reader }) {
+      await reader.close();
     },
-    async answer({ handle, file }, { request, response, services, transfers }) {
+    async answer({ reader, file }, { request, response, services, transfers }) {
       try {
         beginAnswer(response, { mediaType: file.media_type, bytes: file.bytes, headers: nameHeaders(file.file_name) });
         if (request.method === 'HEAD') {
           response.end();
           return;
         }
-        await sendFile(response, handle, file.bytes);
+        await sendFile(response, reader, file.bytes);
         if (!response.destroyed) transfers.sent(file.bytes);
       } catch (error) {
         // The client got fewer bytes than were announced, so it knows.
         services.log.error('a file could not be sent whole', { reason: error instanceof Error ? error.message : String(error) });
         response.destroy();
       } finally {
-        await handle.close();
+        await reader.close();
       }
     },
   };
