@@ -18,7 +18,6 @@ import { nearestName } from './nearest-name.ts';
 import { parseMembers } from './schema-faults.ts';
 import { YamlFile } from './yaml-file.ts';
 import { absoluteTransferStore, TransferStoreConfig } from './transfer-store-config.ts';
-import { reasonOf } from '../telemetry/reason-of.ts';
 
 const FilePath = z.string().min(1);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'not a path prefix such as /sign');
