@@ -179,6 +179,9 @@ build_dist() {
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.types.json >&2 9>&- || fail 'the build of the type declarations failed'
+  # The console's page: modules for the browser, and the files that they belong to.
+  sh packaging/node24.sh node_modules/typescript/bin/tsc -p src/console/page >&2 9>&- || fail 'the build of the console failed'
+  cp src/console/page/*.html src/console/page/*.css src/console/page/*.svg dist/console/page/
   mkdir -p dist dist/twoddoc/schemas
   cp src/twoddoc/schemas/*.xsd dist/twoddoc/schemas/
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \

@@ -11,6 +11,7 @@ import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands }
 import { findKeyView, keyPage } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { reloadConfiguration, logNotReloaded } from './reload.ts';
+import type { ConsoleLinkView } from './views.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 import type { BackupView } from './views.ts';
@@ -19,11 +20,21 @@ export interface AdminContext extends ClientCommands, KeyCommands, IdentityComma
   readonly audit: StatusSources['audit'];
   readonly token: IdentityCommands['token'] & StatusSources['token'];
   readonly log: Logger;
+  readonly console: ConsoleLinks;
 }
 
-/** Executes a command of the admin socket and always answers it. */
-export async function runCommand(context: AdminContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
-  const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), uid, command: request.command };
+/** Signs operators in to the console. */
+export interface ConsoleLinks {
+  /** @throws {CommandRefused} if the configuration switches the console off */
+  link(uid: number): ConsoleLinkView;
+}
+
+/**
+ * Executes a command of a local user and always answers it. `via`: how the command came, unless by
+ * the admin socket.
+ */
+export async function runCommand(context: AdminContext, request: AdminRequest, uid: number, via?: 'console'): Promise<AdminAnswer> {
+  const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), uid, via, command: request.command };
   try {
     const { result, notes = [] } = await carryOut(context, request, entry);
     return { outcome: 'done', result, notes: [...notes] };
@@ -72,6 +83,8 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return { result: { point: (await context.audit.backupPoint()) ?? null } satisfies BackupView };
     case 'backup end':
       return looked(context, { ...entry, digests: [`sha256:${request.sha256}`] }, async () => Promise.resolve(null));
+    case 'console':
+      return looked(context, entry, async () => Promise.resolve(context.console.link(entry.uid ?? 0)));
     // Monitoring polls it, and it must answer even if nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };

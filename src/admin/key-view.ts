@@ -9,10 +9,14 @@ import type { KeyView } from './views.ts';
 /** Returns a page of keys, ordered by reference. */
 export async function keyPage(
   store: StateStore,
-  { tenant, after }: { readonly tenant?: string | undefined; readonly after?: string | undefined },
+  {
+    tenant,
+    after,
+    limit = keyPageSize,
+  }: { readonly tenant?: string | undefined; readonly after?: string | undefined; readonly limit?: number },
 ): Promise<{ keys: KeyView[]; more: boolean }> {
-  const rows = await store.run('listKeys', { tenant, after, limit: keyPageSize + 1 });
-  return { keys: rows.slice(0, keyPageSize).map((row) => keyView(row, store.now())), more: rows.length > keyPageSize };
+  const rows = await store.run('listKeys', { tenant, after, limit: limit + 1 });
+  return { keys: rows.slice(0, limit).map((row) => keyView(row, store.now())), more: rows.length > limit };
 }
 
 /** @throws {CommandRefused} if there is no such key */

@@ -64,6 +64,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
   z.strictObject({ command: z.literal('status') }),
+  z.strictObject({ command: z.literal('console') }),
   z.strictObject({ command: z.literal('reload') }),
 ]);
 export type AdminRequest = z.output<typeof AdminRequest>;

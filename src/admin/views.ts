@@ -104,6 +104,16 @@ export const ConfirmedView = z.strictObject({
 });
 export type ConfirmedView = z.output<typeof ConfirmedView>;
 
+/** A link that signs an operator in to the console, once. */
+export const ConsoleLinkView = z.strictObject({
+  /** Address of the operations listener as `host:port`, or the path of its Unix socket. */
+  address: z.string(),
+  /** The code, for the fragment of the URL. */
+  code: z.string(),
+  endsAt: Time,
+});
+export type ConsoleLinkView = z.output<typeof ConsoleLinkView>;
+
 export const StatusView = z.strictObject({
   version: z.string(),
   pid: z.int(),

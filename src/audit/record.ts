@@ -92,6 +92,8 @@ export interface AdministrationEntry {
    * Uid of the local user of the admin socket; absent for a signal and for the service's own work.
    */
   readonly uid?: number | undefined;
+  /** `console` if the command was given in the operator console; absent for signetctl. */
+  readonly via?: 'console' | undefined;
   /**
    * The command of signetctl, such as `client revoke`, or the name of a signal; `issue OCSP
    * responder`; `sign for an authority`.

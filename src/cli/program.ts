@@ -88,6 +88,11 @@ export function programOf(end: (exitCode: number) => void): Command {
     ({ status }) => [NoOptions, status],
   );
   runs(
+    program.command('console').description('print a link that signs you in to the operator console'),
+    async () => import('./console.ts'),
+    ({ openConsole }) => [NoOptions, openConsole],
+  );
+  runs(
     program.command('doctor').description('diagnose problems and suggest fixes'),
     async () => import('./doctor/doctor.ts'),
     ({ doctor }) => [NoOptions, doctor],

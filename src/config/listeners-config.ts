@@ -81,6 +81,12 @@ export const ListenersConfig = z.strictObject({
       socketGroup: Account.optional().describe(
         'Group that may connect to the Unix socket, by name or number (mode 0660). The user of the service must be a member. Default: only the user of the service (mode 0600).',
       ),
+      console: z
+        .enum(['off', 'read', 'operate'])
+        .default('operate')
+        .describe(
+          'Operator console at /console/. off: none. read: operators who signed in with signetctl console see everything. operate: they can unlock keys too. Others see only health and graphs.',
+        ),
       ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
     })
     .prefault({}),

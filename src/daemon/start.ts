@@ -33,8 +33,11 @@ import { Metrics, processMetrics } from '../telemetry/metrics.ts';
 import { requestMetrics } from '../telemetry/http-metrics.ts';
 import { WorkThreads } from '../threads/work-threads.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
+import { SignIns } from '../console/sign-ins.ts';
+import { addressOf } from '../service/listen.ts';
+import { consoleLinks, consoleMounts } from './open-console.ts';
 import { heldHangUps, openAdministration } from './administration.ts';
-import { listenAll, openApiListener, watchServers } from './listeners.ts';
+import { listenAll, openApiListener, watchServers, type Servers } from './listeners.ts';
 import { openDocuments } from './open-documents.ts';
 import { openKeys, startKeyUpkeep } from './open-keys.ts';
 import { openToken } from './open-token.ts';
@@ -198,16 +201,19 @@ async function serve(
     },
   );
   const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published, transfers, reminders });
-  const servers = {
-    api: apiListener.server,
-    operations: createOperationsServer(health, metrics, config.listeners.operations),
-    public: published.server(config),
-  };
-  watchServers(servers, { draining, parts });
+  const signIns = new SignIns();
   const administration = {
     ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
+    console: consoleLinks(config.listeners.operations, signIns, () => addressOf(servers.operations)),
   };
+  const mounts = consoleMounts(config.listeners.operations, { administration, signIns, metrics: metrics.registry, log, parts });
+  const servers: Servers = {
+    api: apiListener.server,
+    operations: createOperationsServer(health, metrics, config.listeners.operations, mounts),
+    public: published.server(config),
+  };
+  watchServers(servers, { draining, parts });
   const adminSocket = await openAdministration(config.admin, administration, parts);
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },

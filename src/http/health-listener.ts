@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import express from 'express';
+import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
@@ -20,9 +20,14 @@ export interface Exposition {
 
 /**
  * The listener of the machine's operator (contract §1): plain HTTP on loopback, or on a Unix
- * socket.
+ * socket. `mounts` add further paths.
  */
-export function createOperationsServer(health: Health, metrics: Exposition, config: Config['listeners']['operations']): Server {
+export function createOperationsServer(
+  health: Health,
+  metrics: Exposition,
+  config: Omit<Config['listeners']['operations'], 'console'>,
+  mounts: readonly ((app: Express) => void)[] = [],
+): Server {
   const app = express();
   app.disable('x-powered-by').use(helmet(), (_request, response, next) => {
     response.setHeader('X-API-Version', apiVersion);
@@ -49,6 +54,7 @@ export function createOperationsServer(health: Health, metrics: Exposition, conf
   app.all(['/health/live', '/health/ready', '/metrics'], (_request, response) => {
     sendProblem(response, new Problem(405, 'only GET and HEAD are supported', { headers: { Allow: 'GET, HEAD' } }));
   });
+  for (const mount of mounts) mount(app);
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });

@@ -8,6 +8,7 @@ const rooms: readonly (readonly string[])[] = [
   ['main.ts', 'token-host.ts', 'cli.ts'],
   ['quickstart/'],
   ['daemon/'],
+  ['console/'],
   ['cli/'],
   ['backup/'],
   ['admin/'],

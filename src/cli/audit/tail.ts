@@ -22,6 +22,7 @@ const Record = z.object({
   tenant: z.string().optional(),
   operation: z.string().optional(),
   uid: z.number().optional(),
+  via: z.string().optional(),
   command: z.string().optional(),
   changed: z.array(z.string()).optional(),
   fault: z.string().optional(),
@@ -68,6 +69,7 @@ function lineForPeople(line: string): string {
   const words = [
     kind === 'request' ? undefined : kind,
     data.uid === undefined ? undefined : `user ${data.uid}`,
+    data.via === undefined ? undefined : `via ${data.via}`,
     data.command,
     client === undefined ? undefined : tenant === undefined ? client : `${client}@${tenant}`,
     operation,

@@ -61,6 +61,7 @@ export {
   addSession,
   addSessionPart,
   closeSession,
+  countSessions,
   deleteEndedSessions,
   deleteLooseSessionParts,
   dropSession,

@@ -154,6 +154,34 @@ export async function deleteEndedSessions(db: Transaction<Schema>, { now, limit 
   return rows.length;
 }
 
+/** Open sessions of a tenant. `firstEnds`, `lastEnds`: milliseconds since epoch. */
+export interface SessionCount {
+  readonly tenant: string;
+  readonly count: number;
+  readonly firstEnds: number;
+  readonly lastEnds: number;
+}
+
+/** Counts the complete sessions of each tenant that has some. */
+export async function countSessions(db: Transaction<Schema>, { now }: { now: number }): Promise<SessionCount[]> {
+  const rows = await db
+    .selectFrom('signature_sessions')
+    .select('tenant')
+    .select(({ fn }) => [
+      fn.countAll<number | string>().as('count'),
+      fn.min<number | string>('ends_at').as('firstEnds'),
+      fn.max<number | string>('ends_at').as('lastEnds'),
+    ])
+    .where('stored', '=', 1)
+    .where('ends_at', '>', now)
+    .groupBy('tenant')
+    .orderBy('tenant')
+    .execute();
+  return rows.map(({ tenant, ...of }) => ({
+    ...{ tenant, count: Number(of.count), firstEnds: Number(of.firstEnds), lastEnds: Number(of.lastEnds) },
+  }));
+}
+
 export async function dropSession(db: Transaction<Schema>, id: string): Promise<void> {
   await db.deleteFrom('signature_sessions').where('id', '=', id).execute();
 }

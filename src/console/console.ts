@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { Router, type NextFunction, type Request, type Response } from 'express';
+import { runCommand, type AdminContext } from '../admin/commands.ts';
+import type { AdminRequest } from '../admin/protocol.ts';
+import { lastLines } from '../audit/last-lines.ts';
+import { Problem, sendProblem } from '../http/problem.ts';
+import { Refusal } from '../result-codes.ts';
+import { StoreUnavailable } from '../state/store-unavailable.ts';
+import { version } from '../telemetry/version.ts';
+import { checkAdmission, checkSameOrigin } from './admission.ts';
+import { configurationView } from './configuration-view.ts';
+import type { MetricsHistory } from './history.ts';
+import { searchKeys } from './key-search.ts';
+import type { Access, AuditRecords, ConfigurationInForce, FoundKeys, Overview, Service, SignedIn } from './page/answers.ts';
+import type { PageFiles } from './page-files.ts';
+import { codeOf, credentialsOf, keyQueryOf, momentOf, operatorOf, referenceOf, setCookie } from './requests.ts';
+import { serviceView, type ServiceSources } from './service-view.ts';
+import type { Operator, SignIns } from './sign-ins.ts';
+
+export interface ConsoleParts {
+  readonly administration: AdminContext & ServiceSources;
+  readonly history: MetricsHistory;
+  readonly signIns: SignIns;
+  readonly files: PageFiles;
+  readonly access: Access;
+  /** `listeners.operations.host`. */
+  readonly host: string;
+}
+
+const auditRecordsSent = 500;
+/**
+ * Readiness costs a signature, which the audit log records: all open pages share one, as long as
+ * the token host stays as it is.
+ */
+const healthMs = 15_000;
+
+/**
+ * The operator console, to be mounted at `/console`. Everybody who reaches the listener sees what
+ * /health/ready and /metrics say; an operator who is signed in sees the rest.
+ */
+export function consoleRouter(parts: ConsoleParts): Router {
+  const { administration, history, signIns, files, access, host } = parts;
+  const overview = sharedOverview(administration);
+  const router = Router({ caseSensitive: true, strict: true });
+  router.use((request, _response, next) => {
+    checkAdmission(request, host);
+    if (request.path.startsWith('/api/')) checkSameOrigin(request);
+    next();
+  });
+
+  router.get('/api/overview', async (_request, response) => {
+    answer(response, await overview());
+  });
+  router.get('/api/history', (request, response) => {
+    answer(response, history.after(momentOf(request)));
+  });
+  router.post('/api/sign-in', (request, response) => {
+    const signedIn = signIns.signIn(codeOf(request));
+    if (signedIn === undefined) throw new Problem(401, 'this link was used already, or is too old; run signetctl console again');
+    const { operator, session, token } = signedIn;
+    administration.log.info('an operator signed in to the console', { uid: operator.uid });
+    setCookie(response, session);
+    answer(response, { token, operator: nameOf(operator), access, endsAt: new Date(operator.endsAt).toISOString() } satisfies SignedIn);
+  });
+  router.post('/api/sign-out', (request, response) => {
+    signIns.signOut(credentialsOf(request));
+    setCookie(response, '');
+    answer(response, {});
+  });
+
+  router.get('/api/service', async (request, response) => {
+    const operator = operatorOf(request, signIns);
+    const signedInUntil = new Date(operator.endsAt).toISOString();
+    answer(response, { operator: nameOf(operator), access, signedInUntil, ...(await serviceView(administration)) } satisfies Service);
+  });
+  router.get('/api/keys', async (request, response) => {
+    const { uid } = operatorOf(request, signIns);
+    const query = keyQueryOf(request);
+    const entry = { kind: 'administration', request: randomUUID(), uid, via: 'console', command: 'key list' } as const;
+    const value = await administration.audit.administer(entry, async () => ({ value: await searchKeys(administration.store, query) }));
+    answer(response, value satisfies FoundKeys);
+  });
+  router.get('/api/keys/:reference', async (request, response) => {
+    const { uid } = operatorOf(request, signIns);
+    answer(response, await commanded(parts, { command: 'key show', reference: referenceOf(request) }, uid));
+  });
+  router.post('/api/keys/:reference/unlock', async (request, response) => {
+    const { uid } = operatorOf(request, signIns);
+    if (access !== 'operate') throw new Problem(403, 'the configuration lets the console change nothing (listeners.operations.console)');
+    answer(response, await commanded(parts, { command: 'key unlock', reference: referenceOf(request) }, uid));
+  });
+  router.get('/api/audit', async (request, response) => {
+    operatorOf(request, signIns);
+    const { enabled, directory } = administration.config().audit;
+    answer(response, { records: enabled ? (await lastLines(directory, auditRecordsSent)).map(recordOf) : [] } satisfies AuditRecords);
+  });
+  router.get('/api/configuration', (request, response) => {
+    operatorOf(request, signIns);
+    const sections = configurationView(administration.config());
+    answer(response, { path: administration.configPath, sections } satisfies ConfigurationInForce);
+  });
+
+  router.get('/', (request, response) => {
+    // Relative addresses in the page need the slash.
+    if (request.originalUrl.startsWith('/console/')) files.send(response, '');
+    else response.redirect(308, '/console/');
+  });
+  router.get('/:file', (request, response) => {
+    files.send(response, request.params.file);
+  });
+  router.use(() => {
+    throw new Problem(404, 'the console has no such path');
+  });
+  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    sendProblem(response, problemOf(error, administration));
+  });
+  return router;
+}
+
+/** Returns what the health check says, at most as old as `healthMs`. */
+function sharedOverview({ health, startedAt, token, audit }: ConsoleParts['administration']): () => Promise<Overview> {
+  const [versionNow, started] = [version(), startedAt.toISOString()];
+  let current: Promise<Readonly<Record<string, string>>> | undefined;
+  let asked = { at: 0, state: '' };
+  return async () => {
+    const state = `${token.ready} ${audit.status.writable}`;
+    if (current === undefined || asked.state !== state || performance.now() - asked.at > healthMs) {
+      asked = { at: performance.now(), state };
+      current = health.ready();
+    }
+    const faults = await current;
+    const isReady = Object.keys(faults).length === 0;
+    return { version: versionNow, now: new Date().toISOString(), started, isReady, faults, warnings: health.warnings() };
+  };
+}
+
+/** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */
+async function commanded({ administration }: ConsoleParts, request: AdminRequest, uid: number): Promise<unknown> {
+  const answered = await runCommand(administration, request, uid, 'console');
+  if (answered.outcome === 'done') return answered.result;
+  throw new Problem(answered.outcome === 'refused' ? 409 : 503, answered.faults.join('; '));
+}
+
+/** `value`: of a type of `page/answers.ts`. */
+function answer(response: Response, value: unknown): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.json(value);
+}
+
+function nameOf({ uid }: Operator): string {
+  return uid === 0 ? 'root' : `user ${uid}`;
+}
+
+/** A damaged line is shown as it is. */
+function recordOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : { damaged: line };
+  } catch {
+    return { damaged: line };
+  }
+}
+
+function problemOf(error: unknown, { log }: AdminContext): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof Refusal || error instanceof StoreUnavailable) return new Problem(503, error.message);
+  // express: a path whose percent-encoding is wrong.
+  if (error instanceof URIError) return new Problem(400, 'the path is not valid');
+  log.error('internal error of the console', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return new Problem(500, 'internal error; see the log of signetd');
+}

@@ -1,0 +1,66 @@
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { Problem } from '../http/problem.ts';
+import { keyStates } from '../keys/states.ts';
+import type { KeyQuery } from './key-search.ts';
+import type { Credentials, Operator, SignIns } from './sign-ins.ts';
+
+const cookieName = 'signetd_console';
+const Secret = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/);
+
+const KeysQuery = z.object({
+  text: z.string().max(256).default(''),
+  tenant: z.string().min(1).max(64).optional(),
+  state: z.enum(keyStates).optional(),
+  after: Fingerprint.optional(),
+});
+
+/** @throws {Problem} 400 */
+export function keyQueryOf(request: Request): KeyQuery {
+  const { text, ...where } = parsed(KeysQuery, request.query, 'the search is not valid');
+  return { text, tenant: where.tenant, state: where.state, after: where.after };
+}
+
+/** @throws {Problem} 404 */
+export function referenceOf(request: Request): string {
+  const { data } = Fingerprint.safeParse(request.params['reference']);
+  if (data === undefined) throw new Problem(404, 'there is no such key');
+  return data;
+}
+
+/** Returns the moment in `after`, milliseconds since epoch; 0 without one. */
+export function momentOf(request: Request): number {
+  return parsed(z.object({ after: z.coerce.number().min(0).default(0) }), request.query, 'after is not a time').after;
+}
+
+/** Returns the code of a sign-in. */
+export function codeOf(request: Request): string {
+  return Secret.safeParse(request.get('X-Console-Code')).data ?? '';
+}
+
+/** Returns what the request says about who is signed in. */
+export function credentialsOf(request: Request): Credentials {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  const session = pairs.find(([name]) => name === cookieName)?.[1];
+  return { session: Secret.safeParse(session).data ?? '', token: Secret.safeParse(request.get('X-Console-Token')).data ?? '' };
+}
+
+/** @throws {Problem} 401 unless an operator is signed in */
+export function operatorOf(request: Request, signIns: SignIns): Operator {
+  const operator = signIns.operator(credentialsOf(request));
+  if (operator === undefined) throw new Problem(401, 'sign in with a link from signetctl console');
+  return operator;
+}
+
+/** `session`: empty to remove the cookie. */
+export function setCookie(response: Response, session: string): void {
+  const attributes = ['Path=/console', 'HttpOnly', 'SameSite=Strict', ...(session === '' ? ['Max-Age=0'] : [])];
+  response.setHeader('Set-Cookie', [`${cookieName}=${session}`, ...attributes].join('; '));
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown, fault: string): T {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new Problem(400, fault);
+  return result.data;
+}

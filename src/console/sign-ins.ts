@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+const linkMs = 2 * 60_000;
+const sessionMs = 8 * 3600_000;
+/** A further session of a user replaces their oldest. */
+const sessionsMaxPerUser = 8;
+
+/** A signed-in operator. */
+export interface Operator {
+  readonly uid: number;
+  /** Milliseconds since epoch. */
+  readonly endsAt: number;
+}
+
+interface Session extends Operator {
+  readonly tokenHash: string;
+}
+
+/** What a browser needs to be signed in: both parts, always. */
+export interface Credentials {
+  /** In a cookie, which scripts cannot read. */
+  readonly session: string;
+  /**
+   * In the memory of the page, since a browser sends the cookie to every port of a host, but shows
+   * the page's memory only to pages of the same port.
+   */
+  readonly token: string;
+}
+
+/**
+ * Operators who are signed in to the console. The admin socket, which knows the user from the
+ * kernel, gives out a code that signs in once. All of it is in memory, as hashes: a restart signs
+ * everybody out.
+ */
+export class SignIns {
+  readonly #now: () => number;
+  /** Hash of a code to its user. Each user has one code at a time. */
+  readonly #codes = new Map<string, Operator>();
+  /** Hash of a session to the session, oldest first. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Makes a code that signs a user in, once and soon. It replaces the one they had. */
+  code(uid: number): { readonly code: string; readonly endsAt: number } {
+    for (const [hash, held] of this.#codes) if (held.uid === uid || held.endsAt <= this.#now()) this.#codes.delete(hash);
+    const code = drawn();
+    const endsAt = this.#now() + linkMs;
+    this.#codes.set(hashed(code), { uid, endsAt });
+    return { code, endsAt };
+  }
+
+  /** Uses a code up. Returns undefined if it is unknown, used or too old. */
+  signIn(code: string): (Credentials & { readonly operator: Operator }) | undefined {
+    const hash = hashed(code);
+    const held = this.#codes.get(hash);
+    this.#codes.delete(hash);
+    if (held === undefined || held.endsAt <= this.#now()) return undefined;
+    this.#makeRoom(held.uid);
+    const credentials = { session: drawn(), token: drawn() };
+    const operator = { uid: held.uid, endsAt: this.#now() + sessionMs };
+    this.#sessions.set(hashed(credentials.session), { ...operator, tokenHash: hashed(credentials.token) });
+    return { ...credentials, operator };
+  }
+
+  /** Returns who is signed in with these; undefined if nobody is, or no longer. */
+  operator({ session, token }: Credentials): Operator | undefined {
+    const hash = hashed(session);
+    const found = this.#sessions.get(hash);
+    if (found === undefined || found.tokenHash !== hashed(token)) return undefined;
+    if (found.endsAt > this.#now()) return { uid: found.uid, endsAt: found.endsAt };
+    this.#sessions.delete(hash);
+    return undefined;
+  }
+
+  signOut(credentials: Credentials): void {
+    if (this.operator(credentials) !== undefined) this.#sessions.delete(hashed(credentials.session));
+  }
+
+  #makeRoom(uid: number): void {
+    for (const [hash, { endsAt }] of this.#sessions) if (endsAt <= this.#now()) this.#sessions.delete(hash);
+    const own = [...this.#sessions].filter(([, session]) => session.uid === uid);
+    for (const [hash] of own.slice(0, Math.max(0, own.length - sessionsMaxPerUser + 1))) this.#sessions.delete(hash);
+  }
+}
+
+/** 256 random bits. */
+function drawn(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Only hashes are kept and compared, so that the time of a comparison tells nothing. */
+function hashed(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
