@@ -21,7 +21,7 @@ function shown(name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   // Environment variables of a vendor's module: some take a PIN.
   if (name === 'environment') return allHidden(value);
-  const isSecrets = secretName.test(name);
+  const isSecrets = name === 'secrets';
   return Object.fromEntries(
     Object.entries(value).map(([member, of]) => [member, isSecrets ? allHiddenButReferences(of) : shown(member, of)]),
   );

@@ -14,6 +14,7 @@ import { searchKeys } from './key-search.ts';
 import type { Access, AuditRecords, ConfigurationInForce, FoundKeys, Overview, Service, SignedIn } from './page/answers.ts';
 import type { PageFiles } from './page-files.ts';
 import { codeOf, credentialsOf, keyQueryOf, momentOf, operatorOf, referenceOf, setCookie } from './requests.ts';
+import { sharedHealth } from './shared-health.ts';
 import { serviceView, type ServiceSources } from './service-view.ts';
 import type { Operator, SignIns } from './sign-ins.ts';
 
@@ -28,19 +29,17 @@ export interface ConsoleParts {
 }
 
 const auditRecordsSent = 500;
-/**
- * Readiness costs a signature, which the audit log records: all open pages share one, as long as
- * the token host stays as it is.
- */
-const healthMs = 15_000;
+const runningVersion = version();
 
 /**
  * The operator console, to be mounted at `/console`. Everybody who reaches the listener sees what
  * /health/ready and /metrics say; an operator who is signed in sees the rest.
  */
 export function consoleRouter(parts: ConsoleParts): Router {
-  const { administration, history, signIns, files, access, host } = parts;
-  const overview = sharedOverview(administration);
+  const { history, signIns, files, access, host } = parts;
+  const given = parts.administration;
+  const health = sharedHealth(given.health, () => `${given.token.ready} ${given.audit.status.writable}`);
+  const administration = { ...given, health };
   const router = Router({ caseSensitive: true, strict: true });
   router.use((request, _response, next) => {
     checkAdmission(request, host);
@@ -49,7 +48,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   });
 
   router.get('/api/overview', async (_request, response) => {
-    answer(response, await overview());
+    answer(response, await overviewOf(administration));
   });
   router.get('/api/history', (request, response) => {
     answer(response, history.after(momentOf(request)));
@@ -117,21 +116,12 @@ export function consoleRouter(parts: ConsoleParts): Router {
   return router;
 }
 
-/** Returns what the health check says, at most as old as `healthMs`. */
-function sharedOverview({ health, startedAt, token, audit }: ConsoleParts['administration']): () => Promise<Overview> {
-  const [versionNow, started] = [version(), startedAt.toISOString()];
-  let current: Promise<Readonly<Record<string, string>>> | undefined;
-  let asked = { at: 0, state: '' };
-  return async () => {
-    const state = `${token.ready} ${audit.status.writable}`;
-    if (current === undefined || asked.state !== state || performance.now() - asked.at > healthMs) {
-      asked = { at: performance.now(), state };
-      current = health.ready();
-    }
-    const faults = await current;
-    const isReady = Object.keys(faults).length === 0;
-    return { version: versionNow, now: new Date().toISOString(), started, isReady, faults, warnings: health.warnings() };
-  };
+/** Returns what everybody may know. */
+async function overviewOf({ health, startedAt }: AdminContext): Promise<Overview> {
+  const faults = await health.ready();
+  const isReady = Object.keys(faults).length === 0;
+  const [now, started] = [new Date().toISOString(), startedAt.toISOString()];
+  return { version: runningVersion, now, started, isReady, faults, warnings: health.warnings() };
 }
 
 /** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */

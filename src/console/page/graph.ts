@@ -63,12 +63,17 @@ export class Graph {
     const top = roundedUp(Math.max(leastTop, ...values));
     const x = (timeMs: number): number => (width * (timeMs - fromMs)) / spanMs;
     const y = (value: number): number => height - (height * value) / top;
-    const paths = lines.flatMap((line) => pathsOf(line, samples, x, y));
+    // The first line lies above the others.
+    const paths = lines.toReversed().flatMap((line) => pathsOf(line, samples, x, y));
     const rules = [0.5, 1].map((part) => svgElement('path', { class: 'rule', d: `M0 ${(height * (1 - part)).toFixed(1)}H${width}` }));
     this.#plot.replaceChildren(...outages(samples, x), ...rules, ...paths);
     this.#top.textContent = text(top);
     this.#middle.textContent = text(top / 2);
     this.#legend.replaceChildren(...lines.map((line) => legendEntry(line, samples, text)));
+    if (samples.some(isOutage)) {
+      const key = element('span', { class: 'key outage', 'aria-hidden': 'true' });
+      this.#legend.append(element('li', {}, key, element('span', { class: 'name' }, 'token not connected')));
+    }
     this.#without.textContent = values.length === 0 ? without : '';
     this.#from.textContent = `${duration(spanMs / 1000)} ago`;
   }
@@ -96,38 +101,34 @@ type Scale = (value: number) => number;
 
 /** A line has a gap where there is no value; a value between gaps is a dot. */
 function pathsOf({ look, isFilled = false, value }: Line, samples: readonly Sample[], x: Scale, y: Scale): SVGElement[] {
-  const runs: string[][] = [[]];
-  const ends: { first: number; last: number }[] = [];
+  const runs: { readonly x: string; readonly y: string }[][] = [[]];
   for (const sample of samples) {
     const at = value(sample);
-    const run = runs.at(-1) ?? [];
-    if (at === null) {
-      if (run.length > 0) runs.push([]);
-      continue;
-    }
-    if (run.length === 0) ends.push({ first: x(sample.timeMs), last: 0 });
-    const end = ends.at(-1);
-    if (end !== undefined) end.last = x(sample.timeMs);
-    run.push(`${x(sample.timeMs).toFixed(1)} ${y(at).toFixed(1)}`);
+    if (at === null) runs.push([]);
+    else runs.at(-1)?.push({ x: x(sample.timeMs).toFixed(1), y: y(at).toFixed(1) });
   }
-  const drawn = runs.filter((run) => run.length > 0);
-  const line = drawn.map((run) => `M${run.join('L')}${run.length === 1 ? 'h0' : ''}`).join('');
-  const area = drawn
-    .map(
-      (run, index) =>
-        `M${(ends[index]?.first ?? 0).toFixed(1)} ${height}L${run.join('L')}L${(ends[index]?.last ?? 0).toFixed(1)} ${height}Z`,
-    )
-    .join('');
+  const texts = runs
+    .filter((run) => run.length > 0)
+    .map((run) => ({ first: run[0]?.x ?? '', last: run.at(-1)?.x ?? '', points: run.map((point) => `${point.x} ${point.y}`) }));
+  const area = texts.map(({ first, last, points }) => `M${first} ${height}L${points.join('L')}L${last} ${height}Z`);
+  const lines = texts.map(({ points }) => `M${points.join('L')}`);
+  const dots = texts.flatMap(({ points }) => (points.length === 1 ? [`M${points.join('')}h0`] : []));
   return [
-    ...(isFilled ? [svgElement('path', { class: `area ${look}`, d: area })] : []),
-    svgElement('path', { class: `line ${look}`, d: line }),
+    ...(isFilled ? [svgElement('path', { class: `area ${look}`, d: area.join('') })] : []),
+    svgElement('path', { class: `line ${look}`, d: lines.join('') }),
+    svgElement('path', { class: `line dots ${look}`, d: dots.join('') }),
   ];
+}
+
+function isOutage({ tokenReady }: Sample): boolean {
+  return tokenReady === 0;
 }
 
 /** Marks the times at which the token was not connected. */
 function outages(samples: readonly Sample[], x: Scale): SVGElement[] {
-  return samples.flatMap(({ tokenReady, timeMs }, index) => {
-    if (tokenReady !== 0) return [];
+  return samples.flatMap((sample, index) => {
+    if (!isOutage(sample)) return [];
+    const { timeMs } = sample;
     const from = x(samples[index - 1]?.timeMs ?? timeMs);
     return [
       svgElement('rect', {
