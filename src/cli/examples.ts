@@ -8,6 +8,27 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['status', ['signetctl status', 'signetctl --json status']],
   ['doctor', ['signetctl doctor']],
   ['reload', ['signetctl reload']],
+  ['console', ['signetctl console']],
+  [
+    'setup',
+    ['signetctl setup', 'signetctl setup --plan-only', 'signetctl setup --unattended --yes --organization "Example SA" --country FR'],
+  ],
+  ['server renew', ['signetctl server renew', 'signetctl server renew --new-key']],
+  ['client issue', [`signetctl client issue --name billing --tenant demo --roles signature,keys --directory /root/clients`]],
+  [
+    'client renew',
+    [
+      'signetctl client renew billing --directory /root/clients',
+      'signetctl client renew billing --csr billing.csr --directory /root/clients',
+    ],
+  ],
+  [
+    'backup create',
+    ['signetctl backup create --output /backup/signetd.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
+  ],
+  ['backup verify', ['signetctl backup verify /backup/signetd.age --identity /media/key/backup.key']],
+  ['backup restore', ['signetctl backup restore /backup/signetd.age --identity /media/key/backup.key']],
+  ['backup compare', ['signetctl backup compare']],
   ['client add', ['signetctl client add --certificate billing.pem --name billing --tenant demo --roles signature,keys']],
   ['client list', ['signetctl client list']],
   ['client revoke', ['signetctl client revoke billing']],

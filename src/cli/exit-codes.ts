@@ -31,6 +31,7 @@ export const failures: readonly { readonly exitCode: number; readonly code: stri
   { exitCode: exitCodes.refused, code: 'refused', meaning: 'the command is refused in the present state' },
   { exitCode: exitCodes.serviceUnreachable, code: 'service-unreachable', meaning: 'signetd is needed, but does not answer' },
   { exitCode: exitCodes.signatureInvalid, code: 'signature-invalid', meaning: 'twoddoc decode: the signature is not valid' },
+  { exitCode: exitCodes.waiting, code: 'waiting', meaning: 'setup waits for a certificate from outside' },
   { exitCode: exitCodes.internalError, code: 'internal-error', meaning: 'internal error in signetctl' },
   { exitCode: exitCodes.configuration, code: 'configuration-invalid', meaning: 'the configuration is not valid' },
 ];

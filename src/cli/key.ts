@@ -3,7 +3,7 @@ import { keyPage, findKeyView } from '../admin/key-view.ts';
 import { AdminRequest } from '../admin/protocol.ts';
 import { KeyPage, KeyView } from '../admin/views.ts';
 import { loadConfig } from '../config/config.ts';
-import { nearestName } from '../config/nearest-name.ts';
+import { closestName } from '../config/closest-name.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
 import { look, ask } from './service.ts';
@@ -41,7 +41,7 @@ export async function keyList(configPath: string, { tenant }: KeyListOptions): P
 function checkTenant(configPath: string, tenant: string): void {
   const tenants = Object.keys(loadConfig(configPath).tenants).toSorted();
   if (tenants.includes(tenant)) return;
-  const near = nearestName(tenant, tenants);
+  const near = closestName(tenant, tenants);
   const meant = near === undefined ? '' : `; did you mean "${near}"?`;
   throw new CommandError(
     exitCodes.refused,

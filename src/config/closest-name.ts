@@ -3,14 +3,15 @@ const maxCharacters = 64;
 
 /**
  * Returns the one of the known names that somebody who wrote `name` probably meant: the same
- * letters in another case, or a few of them missing, added, changed or swapped. Returns undefined
- * if none is close.
+ * letters in another case or with other separators, or a few of them missing, added, changed or
+ * swapped. Returns undefined if none is close.
  */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > maxCharacters) return undefined;
   const written = name.toLowerCase();
   let closest: { readonly candidate: string; readonly edits: number } | undefined;
   for (const candidate of known) {
+    if (withoutSeparators(candidate) === withoutSeparators(name)) return candidate;
     // A third of a short name is another name.
     const editsMax = Math.min(3, Math.floor(candidate.length / 3));
     if (Math.abs(candidate.length - name.length) > editsMax) continue;
@@ -18,6 +19,10 @@ export function closestName(name: string, known: Iterable<string>): string | und
     if (edits <= editsMax && edits < (closest?.edits ?? Infinity)) closest = { candidate, edits };
   }
   return closest?.candidate;
+}
+
+function withoutSeparators(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_. ]/g, '');
 }
 
 /**

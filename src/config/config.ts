@@ -14,7 +14,7 @@ import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfi
 import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
-import { nearestName } from './nearest-name.ts';
+import { closestName } from './closest-name.ts';
 import { parseMembers } from './schema-faults.ts';
 import { YamlFile } from './yaml-file.ts';
 import { absoluteTransferStore, TransferStoreConfig } from './transfer-store-config.ts';
@@ -132,7 +132,7 @@ export function loadConfig(path: string): Config {
 
 /** Returns a question that names the configured entry that was probably meant. */
 function meant(name: string, configured: object): string {
-  const near = nearestName(name, Object.keys(configured));
+  const near = closestName(name, Object.keys(configured));
   return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
-import { nearestName } from './nearest-name.ts';
+import { closestName } from './closest-name.ts';
 import type { MemberPath, YamlFile } from './yaml-file.ts';
 
 /** Names of the members of a place are listed in a fault up to this number. */
@@ -52,7 +52,7 @@ function faultsOf(issue: Issue, above: MemberPath, schema: z.ZodType, file: Yaml
 
 function unknownMember(parent: MemberPath, name: string, names: readonly string[]): MemberFault {
   const path = [...parent, name];
-  const near = nearestName(name, names);
+  const near = closestName(name, names);
   if (near !== undefined) {
     const message = `unknown member; did you mean "${near}"?`;
     return { path, message, isMissing: false, meant: [...parent, near].join('.') };

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { nearestName } from '../../src/config/nearest-name.ts';
+import { closestName } from '../../src/config/closest-name.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-config-'));
 const path = join(directory, 'signetd.yaml');
@@ -106,14 +106,14 @@ describe('the nearest name', () => {
     ['zebra', undefined],
     ['x'.repeat(1000), undefined],
   ])('to %s is %s', (word, name) => {
-    expect(nearestName(word, names)).toBe(name);
+    expect(closestName(word, names)).toBe(name);
   });
 
   it('is the name itself after one change', () => {
     fc.assert(
       fc.property(fc.constantFrom(...names.filter(({ length }) => length > 5)), fc.nat(), fc.constantFrom('x', ''), (name, seed, put) => {
         const at = seed % name.length;
-        expect(nearestName(name.slice(0, at) + put + name.slice(at + 1), names)).toBe(name);
+        expect(closestName(name.slice(0, at) + put + name.slice(at + 1), names)).toBe(name);
       }),
     );
   });
