@@ -20,6 +20,7 @@ describe('the quickstart', () => {
   it('runs beside another one on free ports, and OpenSSL accepts its first signatures', async () => {
     const account = environment.start();
     expect(account).toContain('CMS Verification successful');
+    expect(account).toContain(`stop with "SIGNETD_QUICKSTART_DIRECTORY=${environment.directory} npm run quickstart:stop"`);
     expect(account).toMatch(/raw: +Verified OK/);
     expect(account).toMatch(/2D-Doc: Verified OK \(read by /);
     const [picture = ''] = /\S+\/bill\.png/.exec(account) ?? [];
@@ -35,7 +36,7 @@ describe('the quickstart', () => {
     }
     // The issuing CA's root, and the time-stamp authority's.
     expect(own.trustAnchors).toHaveLength(2);
-    expect(Object.keys(own.clients).toSorted()).toEqual(['app', 'other', 'p384', 'signer', 'unregistered']);
+    expect(Object.keys(own.clients).toSorted()).toEqual(['app', 'other', 'otp', 'p384', 'signer', 'unregistered']);
   });
 
   it('started again keeps data, ports and the running service', () => {
@@ -83,9 +84,12 @@ describe('the quickstart', () => {
     };
     delete config.listeners.public['timeStampsPerSecond'];
     for (const tenant of Object.values(config.tenants)) delete tenant['timeStampsFromAnyRoot'];
+    delete config.tenants['otp'];
+    const { otp, ...clients } = earlier.clients;
     writeFileSync(configFile, stringify(config));
-    writeFileSync(join(environment.directory, 'quickstart.json'), JSON.stringify({ ...earlier, configFile }));
+    writeFileSync(join(environment.directory, 'quickstart.json'), JSON.stringify({ ...earlier, clients, configFile }));
     environment.start();
+    expect(environment.description().clients['otp']).toEqual(otp);
     expect(environment.description().timestampUrl).toBe(timestampUrl);
     const completed = parse(readFileSync(configFile, 'utf8')) as { timeStampAuthority: { keyId: string } };
     const { keyId } = completed.timeStampAuthority;

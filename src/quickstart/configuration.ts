@@ -34,7 +34,9 @@ export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntr
 
 const gibibyte = 1024 ** 3;
 
-const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
+const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384', otp: 'P-256' } as const;
+/** The tenant whose one-time passwords go to the subscribers. */
+const otpTenant = 'otp';
 
 /** Country of subjects whose token names none. */
 const country = 'FR';
@@ -86,11 +88,9 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
       Object.entries(keyTypes).map(([tenant, keyType]) => [
         tenant,
         {
-          certificateAuthority: 'issuing',
-          identityProviders: [identityProviderName],
-          timeStampsFromAnyRoot: true,
-          profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440, subject: { defaultCountry: country } },
+          ...tenantSection(keyType),
           ...(tenant === identityTenant ? { twoDDoc: twoDDocSection() } : {}),
+          ...(tenant === otpTenant && gateways !== undefined ? { otpDelivery: 'MESSAGE' } : {}),
         },
       ]),
     ),
@@ -100,6 +100,23 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
   writeFileSync(layout.config, `# Written by the quickstart; read at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+function tenantSection(keyType: string): object {
+  return {
+    certificateAuthority: 'issuing',
+    identityProviders: [identityProviderName],
+    timeStampsFromAnyRoot: true,
+    profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440, subject: { defaultCountry: country } },
+  };
+}
+
+/** Adds the tenant whose one-time passwords are delivered, unless there is one of its name. */
+export function addOtpTenant(): void {
+  const config = parseDocument(readFileSync(layout.config, 'utf8'));
+  if (config.hasIn(['tenants', otpTenant])) return;
+  config.setIn(['tenants', otpTenant], { ...tenantSection(keyTypes[otpTenant]), otpDelivery: 'MESSAGE' });
+  writeFileSync(layout.config, config.toString(), { mode: 0o600 });
 }
 
 /** Sections for callers' files: permitted directories, and the transfer store. */
@@ -242,6 +259,11 @@ export function fileEntries(): Required<Pick<Description, 'ftmRoot' | 'readDirec
   return { ftmRoot: '/ftm', readDirectory: layout.read, writeDirectory: layout.write };
 }
 
+/** Returns the description's member of the clients. */
+export function clientEntries(): Pick<Description, 'clients'> {
+  return { clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])) };
+}
+
 /** Returns the description's member of the digital identity, if there is one. */
 export function twoDDocEntry(): Pick<Description, 'twoDDoc'> {
   const twoDDoc = digitalIdentity();
@@ -261,7 +283,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,
     clientKey: app.key,
-    clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
+    ...clientEntries(),
     // Of the issuing CA, and of the time-stamp authority: here one root is above both.
     trustAnchors: [rootCertificate, rootCertificate],
     outboxDirectory: layout.outbox,

@@ -42,6 +42,7 @@ async function startOnFreePorts(): Promise<GatewayPorts> {
     } catch (error) {
       rmSync(layout.gateways.ports);
       if (attempt === portAttempts || !(error instanceof Error && error.message.includes(portsTaken))) throw error;
+      process.stdout.write('another program took a port; trying the next ones … ');
       from = { smtp: ports.smtp + 1, sms: ports.sms + 1 };
     }
   }

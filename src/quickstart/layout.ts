@@ -16,6 +16,16 @@ export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url))
  */
 const named = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? '';
 const directory = named === '' ? join(projectDirectory, 'var', 'quickstart') : resolve(named);
+
+/** The commands that stop and start this environment, for a shell. */
+export const commands = { stop: ofThisDirectory('npm run quickstart:stop'), start: ofThisDirectory('npm run quickstart') };
+
+function ofThisDirectory(command: string): string {
+  if (named === '') return command;
+  const word = /^[\w./-]+$/.test(directory) ? directory : `'${directory.replaceAll("'", `'\\''`)}'`;
+  return `SIGNETD_QUICKSTART_DIRECTORY=${word} ${command}`;
+}
+
 const inside = (...parts: string[]): string => join(directory, ...parts);
 
 /** Paths of all files of the quickstart. */

@@ -7,7 +7,9 @@ import { reasonOf } from '../telemetry/reason-of.ts';
 import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
   addDigitalIdentity,
+  addOtpTenant,
   addTimeStampAuthority,
+  clientEntries,
   completeConfig,
   describe,
   fileEntries,
@@ -27,10 +29,10 @@ import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { makeIdentityProvider } from './identity-provider.ts';
 import { giveKeysTheirPurposes } from './key-purposes.ts';
-import { clientFiles, layout, makeDirectory } from './layout.ts';
+import { clientFiles, commands, layout, makeDirectory } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
 import { timestampUrlOf } from './time-stamps.ts';
-import { clients, makeTlsMaterial } from './tls-material.ts';
+import { clients, makeClientCertificate, makeTlsMaterial } from './tls-material.ts';
 
 const portAttempts = 10;
 
@@ -85,7 +87,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
   await step('making a digital identity of 2D-Doc on the token', makeDigitalIdentity);
   makeIdentityProvider();
-  await step('registering the clients', registerClients);
+  await step('registering the clients', async () => registerClients());
   const gateways = await step('starting an SMTP receiver and an SMS gateway', ensureGateways);
   try {
     const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authorities, publicPort, gateways));
@@ -93,6 +95,10 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
     return pid;
   } catch (error) {
     if (attempt === portAttempts || (await isFree(publicPort))) throw error;
+    say(`
+Another program took port ${publicPort} while the service was set up. Certificates contain the address of the public
+listener, so everything is made once more, with the next free port:
+`);
     return setUp(publicPort + 1, attempt + 1);
   }
 }
@@ -117,6 +123,7 @@ async function startOnFreePorts(
     } catch (error) {
       const wasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
       if (attempt === portAttempts || !wasTaken || !(await isFree(publicPort))) throw error;
+      process.stdout.write('another program took a port; trying the next ones … ');
       from = { api: api + 1, operations: operations + 1 };
     }
   }
@@ -127,10 +134,10 @@ function makeFileDirectories(): void {
   for (const directory of [layout.read, layout.write]) mkdirSync(directory, { recursive: true, mode: 0o700 });
 }
 
-async function registerClients(): Promise<void> {
+async function registerClients(names: readonly string[] = Object.keys(clients)): Promise<void> {
   const store = await openSqliteStore(layout.state);
   for (const [name, registration] of Object.entries(clients)) {
-    if (registration === undefined) continue;
+    if (registration === undefined || !names.includes(name)) continue;
     await registerClient(store, { name, ...registration, certificate: new X509Certificate(readFileSync(clientFiles(name).certificate)) });
   }
   await store.close();
@@ -172,13 +179,14 @@ async function ensureRunning(description: Description): Promise<number> {
   completeConfig(await ensureGateways(), publicUrl);
   await ensureTimeStampAuthority(publicUrl);
   await ensureDigitalIdentity();
+  await ensureOtpClient(description);
   // Any of these may have changed: a later version writes more, and the user may edit the
   // configuration.
   const { signRoot, doc2dRoot, ftmRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
   const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
   const found = { signRoot, doc2dRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
-  writeDescription({ ...description, ...timestampUrl, ...fileEntries(), ...found });
+  writeDescription({ ...description, ...clientEntries(), ...timestampUrl, ...fileEntries(), ...found });
   return pid;
 }
 
@@ -204,12 +212,30 @@ async function ensureDigitalIdentity(): Promise<void> {
   await step('making a digital identity of 2D-Doc on the token', makeDigitalIdentity);
 }
 
+/**
+ * Adds the client whose one-time passwords are delivered, and its tenant, to an environment of an
+ * earlier version, while the service is not running.
+ */
+async function ensureOtpClient(description: Description): Promise<void> {
+  if (description.clients['otp'] !== undefined) return;
+  addOtpTenant();
+  await step('registering the client otp', async () => {
+    await makeClientCertificate('otp');
+    await registerClients(['otp']);
+  });
+}
+
 async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   process.stdout.write(`  ${title} … `);
   const started = performance.now();
-  const value = await work();
-  process.stdout.write(`${((performance.now() - started) / 1000).toFixed(1)} s\n`);
-  return value;
+  try {
+    const value = await work();
+    process.stdout.write(`${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+    return value;
+  } catch (error) {
+    process.stdout.write('failed\n');
+    throw error;
+  }
 }
 
 function account(description: Description, pid: number, first: FirstSignature, code: FirstCode | string): void {
@@ -233,7 +259,7 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
   Everything that a caller needs is in ${layout.description}.
 
   Next: read docs/api.md, change the request and send it again, see ${description.opsUrl}/health/ready,
-  stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.
+  stop with "${commands.stop}"; "${commands.start}" starts it again with the same data.
 
   It also signed a PDF, visibly${typeof code === 'string' ? '. Open it first' : ', and a 2D-Doc code. Open them first'}:
     ${first.pdf}${typeof code === 'string' ? '' : `\n    ${code.picture}`}`);

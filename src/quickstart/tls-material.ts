@@ -10,6 +10,7 @@ export const clients = {
   other: { tenant: 'other', roles: ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files'] },
   signer: { tenant: 'demo', roles: ['signature'] },
   p384: { tenant: 'p384', roles: ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files'] },
+  otp: { tenant: 'otp', roles: ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files'] },
   unregistered: undefined,
 } as const;
 
@@ -47,7 +48,12 @@ export async function makeTlsMaterial(): Promise<void> {
     'extendedKeyUsage=serverAuth',
   ]);
   await makeRevocationList();
-  await Promise.all(Object.keys(clients).map(async (name) => certificate(name, clientFiles(name), ['extendedKeyUsage=clientAuth'])));
+  await Promise.all(Object.keys(clients).map(makeClientCertificate));
+}
+
+/** Creates the key and the certificate of a client. */
+export async function makeClientCertificate(name: string): Promise<void> {
+  await certificate(name, clientFiles(name), ['extendedKeyUsage=clientAuth']);
 }
 
 /** Creates an empty CRL that is valid as long as the CA, since it is never renewed. */

@@ -8,7 +8,9 @@ import { shellBlocks } from './shell-blocks.ts';
 
 const separator = '---- end of a block ----';
 
-it.each(['docs/2d-doc.md', 'docs/activation.md', 'docs/identity-providers.md', 'docs/remote-signing.md', 'docs/tutorial.md'])(
+const pages = ['2d-doc', 'activation', 'identity-providers', 'quickstart', 'remote-signing', 'tutorial'].map((name) => `docs/${name}.md`);
+
+it.each(pages)(
   'the commands of %s do what it says',
   (page) => {
     const blocks = shellBlocks(readFileSync(page, 'utf8'));

@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { cpSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Description } from '../../src/quickstart/configuration.ts';
 import { collectLog } from './suite-logs.ts';
 
@@ -17,6 +18,8 @@ export interface QuickstartEnvironment {
   prepare(): void;
   /** Runs the quickstart (again) and answers what it printed. */
   start(): string;
+  /** Runs the quickstart while the test does something else. */
+  startAside(): ChildProcessByStdio<null, Readable, null>;
   stop(): string;
   description(): Description;
   remove(): void;
@@ -26,9 +29,10 @@ export interface QuickstartEnvironment {
 export function quickstartEnvironment(): QuickstartEnvironment {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-quickstart-'));
   const { port, release } = reservedPort();
+  const env = { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory, SIGNETD_QUICKSTART_PORT: port };
   const run = (script: string): string =>
     execFileSync(process.execPath, [`dist/quickstart/${script}.js`], {
-      env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory, SIGNETD_QUICKSTART_PORT: port },
+      env,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -48,6 +52,7 @@ export function quickstartEnvironment(): QuickstartEnvironment {
       }
     },
     start,
+    startAside: () => spawn(process.execPath, ['dist/quickstart/quickstart.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
     stop,
     description: () => JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description,
     remove: () => {

@@ -18,11 +18,21 @@ import { printLogged, printNote } from '../outcome.ts';
 import { giveSoftwareTokenToItsOwner } from './software-token.ts';
 
 const log = {
-  error: printLogged,
-  warn: printLogged,
+  error: (message: string, fields?: Readonly<Record<string, unknown>>) => {
+    printLogged(withOutput(message, fields));
+  },
+  warn: (message: string, fields?: Readonly<Record<string, unknown>>) => {
+    printLogged(withOutput(message, fields));
+  },
   info: () => undefined,
   debug: () => undefined,
 };
+
+/** Adds what a module printed. */
+function withOutput(message: string, fields: Readonly<Record<string, unknown>> = {}): string {
+  const { output } = fields;
+  return typeof output === 'string' ? `${message}: ${output}` : message;
+}
 
 /** The token as used by an operator's command. */
 export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'>;
