@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
+import { pruneAudit } from './audit-commands.ts';
 import { findKeyView, keyPage } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { reloadConfiguration, logNotReloaded } from './reload.ts';
@@ -85,6 +86,8 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return looked(context, { ...entry, digests: [`sha256:${request.sha256}`] }, async () => Promise.resolve(null));
     case 'console':
       return looked(context, entry, async () => Promise.resolve(context.console.link(entry.uid ?? 0)));
+    case 'audit prune':
+      return pruneAudit(context, request, entry);
     // Monitoring polls it, and it must answer even if nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };

@@ -63,6 +63,11 @@ export const AdminRequest = z.discriminatedUnion('command', [
     /** SHA-256 of the backup's file, hexadecimal. */
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
+  z.strictObject({
+    command: z.literal('audit prune'),
+    /** Every removed record is older (milliseconds since the epoch). */
+    before: z.int().nonnegative(),
+  }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('console') }),
   z.strictObject({ command: z.literal('reload') }),

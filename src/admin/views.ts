@@ -92,6 +92,15 @@ export const ComparisonView = z.strictObject({
 });
 export type ComparisonView = z.output<typeof ComparisonView>;
 
+/** Result of removing old files of the audit log. */
+export const PrunedView = z.strictObject({
+  /** Names of the removed files. */
+  files: z.array(z.string()),
+  /** Their last record; null if nothing was old enough. */
+  last: z.strictObject({ record: z.int(), time: Time }).nullable(),
+});
+export type PrunedView = z.output<typeof PrunedView>;
+
 /** Result of confirming a state store. */
 export const ConfirmedView = z.strictObject({
   /** Records unknown to the store. */

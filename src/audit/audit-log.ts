@@ -5,6 +5,7 @@ import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import { whenCommitted } from '../state/step.ts';
+import { Refusal } from '../result-codes.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import type { AdministrationWork, Audit, AuditStatus, BackupPoint, Outcome } from './audit.ts';
 import { recordingUses, UseRecorder } from './use-recorder.ts';
@@ -19,6 +20,7 @@ import type { Outbox } from './outbox.ts';
 import type { AdministrationEntry, FilePlace } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
+import { removableFiles, removeFiles, type Removable } from './removal.ts';
 
 const tickSeconds = 5;
 const refusedClientsSeconds = 60;
@@ -64,6 +66,8 @@ export class AuditLog implements Audit {
   /** Number of the last record that the state store holds as its place in the log. */
   #kept: number;
   #lastCheckpoint: FilePlace | undefined;
+  /** Number of the last record that a checkpoint covers. */
+  #covered = 0;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
   /** After a failure, the earliest time of the next checkpoint. */
@@ -237,6 +241,26 @@ export class AuditLog implements Audit {
   }
 
   /**
+   * Removes the oldest files: closed ones, with only records from before a time (milliseconds since
+   * the epoch). A record that says so is written and covered by a checkpoint first, so that what is
+   * left can be verified. Returns undefined if there are none.
+   * @throws {Refusal} STORE_FULL if the record or its checkpoint cannot be written; nothing is
+   *   removed then
+   */
+  async removeBefore(before: number): Promise<Removable | undefined> {
+    const { directory, log } = this.#options;
+    const found = await removableFiles(directory, { before, current: this.#chain.file, kept: this.#kept });
+    if (found === undefined) return undefined;
+    const place = await this.#writer.append(found.entry);
+    // One that is being signed already does not cover the record.
+    for (let tries = 0; tries < 2 && this.#covered < place.n; tries += 1) await this.#checkpoint();
+    if (this.#covered < place.n) throw new Refusal('STORE_FULL', { message: 'no checkpoint can be made, so no file was removed' });
+    await removeFiles(directory, found.files);
+    log.info('files of the audit log are removed', { files: found.files.map(({ name }) => name), lastRecord: found.entry.records });
+    return found;
+  }
+
+  /**
    * Writes the remaining records and a last checkpoint. Call it after the last request and before
    * the token stops.
    */
@@ -312,6 +336,7 @@ export class AuditLog implements Audit {
       const account = await accountHeads?.();
       const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
       const place = await this.#writer.append({ ...entry, account });
+      this.#covered = n;
       this.#lastCheckpoint = place;
       this.#lastCheckpointAt = Date.now();
       await memory.keepHead(place);

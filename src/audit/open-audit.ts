@@ -6,6 +6,7 @@ import type { Token } from '../token/token.ts';
 import { noAudit, type Audit, type AuditStatus, type BackupPoint } from './audit.ts';
 import { AuditLog, type AuditMemory } from './audit-log.ts';
 import { Outbox } from './outbox.ts';
+import type { Removable } from './removal.ts';
 import { keyForPurpose } from '../token/key-for-purpose.ts';
 import { keyTrial, type KeyId } from '../token/key-id.ts';
 import type { CheckpointSigner } from './checkpoint.ts';
@@ -24,6 +25,8 @@ export interface RunningAudit extends Audit {
    * @throws {Refusal} STORE_FULL
    */
   backupPoint(): Promise<BackupPoint | undefined>;
+  /** As in `AuditLog`. Undefined too if nothing is recorded. */
+  removeBefore(before: number): Promise<Removable | undefined>;
   /** Call it after the last request and before the token stops. */
   stop(): Promise<void>;
 }
@@ -36,7 +39,13 @@ export async function openAudit(
   if (!enabled) {
     log.warn('the audit log is switched off');
     const status = { writable: true, lagSeconds: 0, lastCheckpointAt: undefined, recordsSinceCheckpoint: 0 };
-    return { ...noAudit, status, backupPoint: async () => Promise.resolve(undefined), stop: async () => Promise.resolve() };
+    return {
+      ...noAudit,
+      status,
+      backupPoint: async () => Promise.resolve(undefined),
+      removeBefore: async () => Promise.resolve(undefined),
+      stop: async () => Promise.resolve(),
+    };
   }
   return AuditLog.open({
     ...config,

@@ -74,6 +74,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
       'signetctl audit verify --bundle audit-2026-q1.tar --public-key audit-key.pem',
     ],
   ],
+  ['audit prune', ['signetctl audit prune --before 2020-01-01 --confirm']],
   [
     'audit export',
     [

@@ -282,6 +282,15 @@ export function programOf(end: (exitCode: number) => void): Command {
     async () => import('./audit/export.ts'),
     ({ ExportOptions, auditExport }) => [ExportOptions, auditExport],
   );
+  runs(
+    audit
+      .command('prune')
+      .description('remove old files of the log; the removal is recorded, and the rest can still be verified')
+      .requiredOption('--before <time>', 'remove files with only records from before this time, at least audit.retentionDaysMin days ago')
+      .requiredOption('--confirm', 'confirm that the records are no longer needed, or are archived'),
+    async () => import('./audit/prune.ts'),
+    ({ PruneOptions, auditPrune }) => [PruneOptions, auditPrune],
+  );
   addHelpTexts(program);
   return program;
 }

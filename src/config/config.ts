@@ -40,6 +40,11 @@ const Audit = z.strictObject({
     .min(4096)
     .default(64 * 1024 * 1024)
     .describe('Size in bytes at which a log file is closed and the next one begins.'),
+  retentionDaysMin: z
+    .int()
+    .min(1)
+    .default(365)
+    .describe('Days for which every record is kept at least: signetctl audit prune removes nothing younger.'),
 });
 
 /**

@@ -137,6 +137,21 @@ describe('signetctl key', () => {
   });
 });
 
+describe('signetctl audit prune', () => {
+  it('removes nothing that is younger than audit.retentionDaysMin, and asks for a confirmation', async () => {
+    const yesterday = new Date(Date.now() - 24 * 3600 * 1000).toISOString();
+    const young = await signetctlHere('audit', 'prune', '--before', yesterday, '--confirm');
+    expect([young.status, young.stderr]).toEqual([
+      5,
+      expect.stringContaining('records are kept for at least 365 days (audit.retentionDaysMin)'),
+    ]);
+    expect((await signetctlHere('audit', 'prune', '--before', '2020-01-01')).stderr).toContain("required option '--confirm'");
+    expect((await signetctlHere('audit', 'prune', '--before', 'long ago', '--confirm')).status).toBe(2);
+    const old = await signetctlHere('audit', 'prune', '--before', '2020-01-01', '--confirm');
+    expect([old.status, old.stdout]).toEqual([0, 'No file of the log is that old.\n']);
+  });
+});
+
 describe('signetctl status and doctor', () => {
   it('say that all is well', async () => {
     const status = await signetctl('status');
@@ -179,7 +194,7 @@ describe('what signetctl leaves in the audit log', () => {
       ({ kind, authority, command }) => kind === 'administration' && authority === undefined && !others.has(String(command)),
     );
     expect(new Set(commands.map(({ command }) => command))).toEqual(
-      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show']),
+      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show', 'audit prune']),
     );
     expect(new Set(commands.map(({ uid }) => uid))).toEqual(new Set([process.getuid?.()]));
     const added = commands.find(({ command, client }) => command === 'client add' && client === 'billing');
