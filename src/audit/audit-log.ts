@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { Refusal } from '../result-codes.ts';
+import type { SyslogConfig } from '../config/syslog-config.ts';
 import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
@@ -17,7 +17,8 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace } from './record.ts';
+import type { AdministrationEntry, FilePlace, Place } from './record.ts';
+import { SyslogForwarder } from './syslog/forwarder.ts';
 import { RefusedClients } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
 import { removableFiles, removeFiles, type Removable } from './removal.ts';
@@ -49,6 +50,8 @@ export interface AuditLogOptions {
   readonly outbox?: Outbox | undefined;
   /** Returns the ends of the token host's account of uses; absent if there is none. */
   readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
+  /** Syslog server that receives a copy of each record. */
+  readonly syslog?: SyslogConfig | undefined;
   readonly log: Logger;
 }
 
@@ -70,6 +73,7 @@ export class AuditLog implements Audit {
   #covered = 0;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
+  #forwarder: SyslogForwarder | undefined;
   /** After a failure, the earliest time of the next checkpoint. */
   #notBefore = 0;
   /** For a backup: no checkpoint is written before this time (monotonic clock). */
@@ -101,7 +105,9 @@ export class AuditLog implements Audit {
       const { directory, name, rotateBytes, signer } = options;
       const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
       const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
+      await audit.#openForwarder(options.syslog);
       await audit.#start(found.cutBytes);
+      audit.#forwarder?.start();
       return audit;
     } catch (error) {
       lock.release();
@@ -115,6 +121,7 @@ export class AuditLog implements Audit {
       lagSeconds: this.#writer.lagSeconds,
       lastCheckpointAt: this.#lastCheckpointAt,
       recordsSinceCheckpoint: this.#recordsSinceCheckpoint,
+      syslog: this.#forwarder?.status,
     };
   }
 
@@ -249,7 +256,10 @@ export class AuditLog implements Audit {
    */
   async removeBefore(before: number): Promise<Removable | undefined> {
     const { directory, log } = this.#options;
-    const found = await removableFiles(directory, { before, current: this.#chain.file, kept: this.#kept });
+    const found = await removableFiles(directory, {
+      ...{ before, current: this.#chain.file },
+      kept: Math.min(this.#kept, this.#forwarder?.receivedRecord ?? Infinity),
+    });
     if (found === undefined) return undefined;
     const place = await this.#writer.append(found.entry);
     // One that is being signed already does not cover the record.
@@ -277,8 +287,16 @@ export class AuditLog implements Audit {
     // earlier backup is then detected, whatever happened since.
     await this.#checkpoint();
     await this.#writer.close();
+    await this.#forwarder?.stop();
     if (this.#usesOutside.length > 0) this.#options.log.error(recordLost, { uses: this.#usesOutside });
     this.#lock.release();
+  }
+
+  /** Prepares the copies. Only records on disk are sent: a failed write takes others back. */
+  async #openForwarder(server: SyslogConfig | undefined): Promise<void> {
+    if (server === undefined) return;
+    const { directory, log } = this.#options;
+    this.#forwarder = await SyslogForwarder.open({ directory, server, log }, () => this.#chain.tail.n);
   }
 
   get #recordsSinceCheckpoint(): number {

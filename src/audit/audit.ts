@@ -1,6 +1,7 @@
 import type { Step } from '../state/step.ts';
 import { AuditedRequest, type Requester } from './audited-request.ts';
 import type { AdministrationEntry, FilePlace } from './record.ts';
+import type { ForwarderStatus } from './syslog/forwarder.ts';
 
 /** Outcome of a request: its result, or the status of an HTTP problem. */
 export interface Outcome {
@@ -19,6 +20,8 @@ export interface AuditStatus {
   /** Milliseconds since epoch. */
   readonly lastCheckpointAt: number | undefined;
   readonly recordsSinceCheckpoint: number;
+  /** Copies to a syslog server; absent if none is configured. */
+  readonly syslog?: ForwarderStatus | undefined;
 }
 
 /** The place of the checkpoint at which a backup can be made. */

@@ -13,6 +13,7 @@ import { keyTypes } from './key-types.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
 import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
+import { absoluteSyslog, SyslogConfig } from './syslog-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
 import { closestName } from './closest-name.ts';
 import { parseMembers } from './schema-faults.ts';
@@ -45,6 +46,7 @@ const Audit = z.strictObject({
     .min(1)
     .default(365)
     .describe('Days for which every record is kept at least: signetctl audit prune removes nothing younger.'),
+  syslog: SyslogConfig.optional().describe('Syslog server that receives a copy of each record. Default: none.'),
 });
 
 /**
@@ -167,13 +169,18 @@ export function loadAdminConfig(path: string): AdminConfig {
   return { ...admin, socketPath: resolve(dirname(resolve(path)), admin.socketPath) };
 }
 
+function absoluteAudit({ syslog, ...audit }: Config['audit'], base: string): Config['audit'] {
+  const directory = resolve(base, audit.directory);
+  return { ...audit, directory, ...(syslog === undefined ? {} : { syslog: absoluteSyslog(syslog, base) }) };
+}
+
 function withAbsolutePaths(config: Config, base: string): Config {
   return {
     ...config,
     listeners: absoluteListeners(config.listeners, base),
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
-    audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
+    audit: absoluteAudit(config.audit, base),
     sessions: { ...config.sessions, scratchDirectory: resolve(base, config.sessions.scratchDirectory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     documents: absoluteDocuments(config.documents, base),

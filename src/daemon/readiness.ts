@@ -35,8 +35,15 @@ export function serviceHealth(looked: Looked): Health {
       ...looked.published.timeStampAuthority.warnings(),
       ...looked.reminders.warnings(),
       ...looked.transfers?.warnings(),
+      ...syslogWarnings(looked.audit.status),
     }),
   };
+}
+
+/** Nothing that is served depends on the syslog server, and no record is lost while it is away. */
+function syslogWarnings({ syslog }: RunningAudit['status']): Record<string, string> {
+  if (syslog?.fault === undefined) return {};
+  return { auditSyslog: `${syslog.waitingRecords} audit records wait for the syslog server: ${syslog.fault}` };
 }
 
 /**

@@ -26,7 +26,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/client-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
-import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics } from '../telemetry/storage-metrics.ts';
+import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics, syslogMetrics } from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
 import { messageMetrics } from '../telemetry/outgoing-metrics.ts';
 import { Metrics, processMetrics } from '../telemetry/metrics.ts';
@@ -168,6 +168,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   reloader.join(services);
   processMetrics(registry);
   auditMetrics(registry, () => audit.status);
+  if (config.audit.syslog !== undefined) syslogMetrics(registry, () => audit.status.syslog);
   authorityMetrics(
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),

@@ -29,6 +29,29 @@ export function auditMetrics(registry: Registry, status: () => AuditGauges): voi
   );
 }
 
+/** State of the copies to a syslog server. */
+export function syslogMetrics(
+  registry: Registry,
+  status: () => { readonly isConnected: boolean; readonly waitingRecords: number } | undefined,
+): void {
+  const connected = new Gauge({
+    name: 'signetd_audit_syslog_connected',
+    help: '1 while the syslog server for audit records is connected, else 0.',
+    registers: [registry],
+    collect: () => {
+      connected.set(status()?.isConnected === true ? 1 : 0);
+    },
+  });
+  const waiting = new Gauge({
+    name: 'signetd_audit_syslog_waiting_records',
+    help: 'Audit records that are not sent to the syslog server yet; none is dropped.',
+    registers: [registry],
+    collect: () => {
+      waiting.set(status()?.waitingRecords ?? 0);
+    },
+  });
+}
+
 export interface TransferMetrics {
   /** Counts bytes of a complete upload, or of a download. */
   moved(direction: 'in' | 'out', bytes: number): void;

@@ -81,7 +81,7 @@ describe('audit export of records', () => {
     for (const [index, row] of rows.entries()) {
       const { n, time, kind, client = '', digests = [], requestID = '', major, minor } = records[index] ?? {};
       expect(row).toMatchObject({ n: String(n), time, kind, client, digests: (digests as string[]).join(' ') });
-      expect(row['result']).toBe(major === undefined ? '' : `${String(major)}/${String(minor)}`);
+      expect(row['result']).toBe(major === undefined ? '' : [major, minor].join('/'));
       expect([requestID, `'${String(requestID)}`]).toContain(row['requestID']);
       for (const cell of Object.values(row)) expect(cell).not.toMatch(/^[=+\-@]/);
     }
@@ -194,7 +194,7 @@ describe('a bundle', () => {
     const judged = openssl(['dgst', '-sha256', '-verify', '{key}', '-signature', '{value}', '{text}'], {
       ...{ key, text: Buffer.from(text), value: Buffer.from(signature, 'base64') },
     });
-    expect(judged.toString()).toContain('Verified OK');
+    expect(judged).toContain('Verified OK');
     expect(readFileSync(join(out, 'README.txt'), 'utf8')).toContain(digest);
   });
 

@@ -10,7 +10,7 @@ import { checkDocumentDirectories, checkDirectory, checkNotWritable, checkPrivat
 import { Findings, faultText } from './findings.ts';
 import { checkDigitalIdentities } from './identity-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
-import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
+import { checkClientAuthority, checkRevocationLists, checkServerCertificate, checkValidity, readCertificates } from './tls-checks.ts';
 import { readProvider } from '../../certificates/jwt/configured-providers.ts';
 import { parseTokenJson } from '../../http/json/strict-json.ts';
 
@@ -52,6 +52,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   if (config.admin.access === 'group') findings.at('admin.group').tryTo(() => groupNumber(config.admin.group));
   checkOperationsSocket(config, findings);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
+  checkSyslog(config, findings);
   checkDocumentDirectories(findings, config);
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
   checkIdentityProviders(findings, config.identityProviders);
@@ -66,6 +67,15 @@ function checkOperationsSocket({ listeners: { operations } }: Config, findings: 
   const { socketPath, socketGroup } = operations;
   if (socketPath !== undefined) checkSocketPath(findings.at('listeners.operations.socketPath'), socketPath);
   if (socketGroup !== undefined) findings.at('listeners.operations.socketGroup').tryTo(() => groupNumber(socketGroup));
+}
+
+/** Checks the files for the connection to the syslog server, which is not tried here. */
+function checkSyslog({ audit: { syslog } }: Config, findings: Findings): void {
+  const { certificateAuthority, certificate } = syslog?.tls ?? {};
+  const place = findings.at('audit.syslog.tls');
+  for (const file of [certificateAuthority, certificate]) {
+    for (const one of file === undefined ? [] : (place.tryTo(() => readCertificates(file)) ?? [])) checkValidity(place, file ?? '', one);
+  }
 }
 
 /** Checks the files of each identity provider. Keys at a URL are fetched only by the service. */

@@ -18,6 +18,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     token(status),
     ...keysLeft(status),
     ...timeStamps(status),
+    ...syslog(status),
     state(status),
     auditLog(status),
     ...registrations(status, clients),
@@ -63,6 +64,12 @@ function keysLeft({ keysLeft: left }: StatusView): Diagnosis[] {
 function timeStamps({ warnings: { timeStampAuthority } }: StatusView): Diagnosis[] {
   if (timeStampAuthority === undefined) return [];
   return [warning('time-stamps', `${timeStampAuthority}: check NTP, timeStampAuthority.clockErrorMaxMilliseconds and its certificate`)];
+}
+
+function syslog({ warnings: { auditSyslog } }: StatusView): Diagnosis[] {
+  return auditSyslog === undefined
+    ? []
+    : [warning('syslog', `${auditSyslog}: check the server and audit.syslog; nothing is lost meanwhile`)];
 }
 
 function state({ faults, state: where }: StatusView): Diagnosis {
