@@ -17,7 +17,7 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace, Place } from './record.ts';
+import type { AdministrationEntry, FilePlace } from './record.ts';
 import { SyslogForwarder } from './syslog/forwarder.ts';
 import { RefusedClients } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
