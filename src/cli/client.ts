@@ -51,14 +51,9 @@ function readCertificate(file: string): X509Certificate {
   }
 }
 
-/** Formats a client for people. */
-export function clientFields({ name, tenant, roles, publicKey }: ClientView): string {
-  return fields([
-    ['name', name],
-    ['tenant', tenant],
-    ['roles', roles.join(', ')],
-    ['public key', publicKey],
-  ]);
+/** Formats a client for people. `more`: further lines. */
+export function clientFields({ name, tenant, roles, publicKey }: ClientView, more: readonly (readonly [string, string])[] = []): string {
+  return fields([['name', name], ['tenant', tenant], ['roles', roles.join(', ')], ['public key', publicKey], ...more]);
 }
 
 /** `client revoke`: once it returns, nothing more is signed for the client. */

@@ -6,7 +6,6 @@ import { clientFields } from '../client.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
-import { fields } from '../table.ts';
 import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf } from './client-key.ts';
@@ -51,7 +50,7 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
     const { result, notes } = await ask(configPath, request, ClientView);
     return {
       json: { ...result, files },
-      text: `Certificate issued and client registered.\n${clientFields(result)}${fields([['valid until', String(result.notAfter)], ...clientFileFields(files)])}`,
+      text: `Certificate issued and client registered.\n${clientFields(result, [['valid until', String(result.notAfter)], ...clientFileFields(files)])}`,
       notes,
     };
   } catch (error) {

@@ -8,7 +8,6 @@ import { clientFields } from '../client.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
-import { fields } from '../table.ts';
 import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf, type ClientKey } from './client-key.ts';
@@ -57,7 +56,7 @@ export async function clientRenew(configPath: string, options: RenewOptions): Pr
     if (options.revokeOld) await ask(configPath, { command: 'client revoke', client: client.publicKey }, ClientView);
     return {
       json: { ...result, files, old: { publicKey: client.publicKey, isRevoked: options.revokeOld } },
-      text: `Certificate renewed.\n${clientFields(result)}${fields([['valid until', String(result.notAfter)], ...clientFileFields(files)])}`,
+      text: `Certificate renewed.\n${clientFields(result, [['valid until', String(result.notAfter)], ...clientFileFields(files)])}`,
       notes: [...notes, ...(isSameKey || options.revokeOld ? [] : [stillValid(client)])],
     };
   } catch (error) {
