@@ -29,7 +29,8 @@ export function clientView(row: ClientRow): ClientView {
     roles: Array.isArray(names) ? names.map(String) : [],
     publicKey: row.spki_sha256,
     registered: new Date(row.created_at).toISOString(),
-    notAfter: row.not_after === null ? null : new Date(row.not_after).toISOString(),
+    // A store that no service of this version has opened yet lacks the column.
+    notAfter: typeof row.not_after === 'number' ? new Date(row.not_after).toISOString() : null,
   };
 }
 

@@ -74,7 +74,9 @@ export type OcspConfig = z.output<typeof Ocsp>;
 
 /** The CA of TLS clients, and of the API's own certificate if signetctl setup issued it. */
 export const ClientAuthority = z.strictObject({
-  certificate: FilePath.describe('PEM file with its self-signed certificate, which listeners.api.clientCertificateAuthority contains too.'),
+  certificate: FilePath.describe(
+    'PEM file with its self-signed certificate. listeners.api.clientCertificateAuthority must contain it too, for client issue and renew.',
+  ),
   keyId: z
     .string()
     .regex(/^52[0-9a-f]{32}$/, 'not the CKA_ID of a root, which begins with 52')

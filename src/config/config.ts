@@ -77,7 +77,7 @@ export const Config = z.strictObject({
     .record(AuthorityName, CertificateAuthority)
     .describe('Authorities by name, with their keys on the token. The name is part of URLs.'),
   clientAuthority: ClientAuthority.optional().describe(
-    'CA of client certificates with its key on the token, for signetctl client issue and renew. The service itself signs nothing with it. Default: none.',
+    'CA of client certificates with its key on the token, for signetctl client issue, client renew and server renew. The service itself signs nothing with it. Default: none.',
   ),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),

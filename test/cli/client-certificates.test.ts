@@ -155,6 +155,11 @@ describe('signetctl client issue', () => {
     const args = ['client', 'issue', '--name', 'x', '--tenant', 'other', '--roles', 'keys', '--directory', directory];
     const refused = await signetctlHere(['--config', path, ...args]);
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('no clientAuthority')]);
+    config.setIn(['clientAuthority'], parseDocument(readFileSync(service.description.configFile, 'utf8')).get('clientAuthority'));
+    config.setIn(['listeners', 'api', 'clientCertificateAuthority'], service.description.caCertificate);
+    writeFileSync(path, String(config));
+    const strange = await signetctlHere(['--config', path, ...args]);
+    expect([strange.status, strange.stderr]).toEqual([5, expect.stringContaining('does not have the CA of clientAuthority')]);
   });
 });
 

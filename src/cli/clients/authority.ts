@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { loadAuthority } from '../../certificates/configured-authority.ts';
 import { commonName, issueTlsCertificate, type TlsCertificateRequest } from '../../certificates/tls-certificate.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { Token } from '../../token/token.ts';
+import { certificatesIn } from '../../x509/pem.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 
 const serialNumberBytes = 16;
@@ -9,8 +11,24 @@ const maxDays = 3660;
 
 export type ClientAuthority = NonNullable<Config['clientAuthority']>;
 
-/** @throws {CommandError} if the configuration has no CA of client certificates */
+/**
+ * Returns the CA on the token that issues certificates of clients.
+ * @throws {CommandError} if there is none, or the API does not accept its certificates
+ */
 export function clientAuthorityOf(configPath: string): ClientAuthority {
+  const { listeners } = loadConfig(configPath);
+  const authority = tlsAuthorityOf(configPath);
+  const accepted = certificatesIn(readFileSync(listeners.api.clientCertificateAuthority, 'latin1'));
+  const [own] = certificatesIn(readFileSync(authority.certificate, 'latin1'));
+  if (own !== undefined && accepted.some((one) => Buffer.compare(one, own) === 0)) return authority;
+  throw new CommandError(
+    exitCodes.refused,
+    'listeners.api.clientCertificateAuthority does not have the CA of clientAuthority: your own CA issues the certificates of clients, and signetctl client add registers them',
+  );
+}
+
+/** Returns the CA on the token for TLS. @throws {CommandError} if the configuration has none */
+export function tlsAuthorityOf(configPath: string): ClientAuthority {
   const { clientAuthority } = loadConfig(configPath);
   if (clientAuthority !== undefined) return clientAuthority;
   throw new CommandError(

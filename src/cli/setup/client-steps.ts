@@ -14,6 +14,7 @@ import { giveToOwner, ownDirectory, writeOwned } from './machine.ts';
 import { places } from './places.ts';
 import { listOf, type Answers } from './questions.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
+import { say } from './terminal.ts';
 
 const clientDays = 730;
 
@@ -63,8 +64,7 @@ async function take({ progress, options: { clientCertificate, clientKey } }: Ste
         'the certificate of the first client: run signetctl setup --client-certificate FILE, and --client-key FILE for a first signature',
     };
   }
-  const certificate = new X509Certificate(readFileSync(clientCertificate));
-  if (!certificate.checkIssued(new X509Certificate(readFileSync(places.clientAuthority))) && certificate.ca)
+  if (new X509Certificate(readFileSync(clientCertificate)).ca)
     throw new CommandError(exitCodes.refused, `--client-certificate: ${clientCertificate} is the certificate of a CA`);
   writeOwned(clientFile(progress.answers, 'pem'), readFileSync(clientCertificate), 0o644);
   if (clientKey !== undefined) writeOwned(clientFile(progress.answers, 'key'), readFileSync(clientKey), 0o600);
@@ -79,7 +79,9 @@ export const registrationStep: Step = {
     const { client: name, tenant, roles } = progress.answers;
     const certificate = new X509Certificate(readFileSync(clientFile(progress.answers, 'pem'))).raw.toString('base64');
     // Setup may have registered it before it noted that.
-    await ask(places.configuration, registrationOf({ name, tenant, roles: listOf(roles), certificate, replace: true }), ClientView);
+    const request = registrationOf({ name, tenant, roles: listOf(roles), certificate, replace: true });
+    const { notes } = await ask(places.configuration, request, ClientView);
+    for (const note of notes) say(`Note: ${note}`);
     return undefined;
   },
 };

@@ -5,7 +5,7 @@ import { loadConfig } from '../../config/config.ts';
 import { decryptedCredential, credentialFile } from '../../config/encrypted-credential.ts';
 import { pem } from '../../x509/pem.ts';
 import { withOperatorToken } from '../ca/token-work.ts';
-import { certified, clientAuthorityOf, commonNameOf, daysOf } from '../clients/authority.ts';
+import { certified, tlsAuthorityOf, commonNameOf, daysOf } from '../clients/authority.ts';
 import { newTlsKey } from '../clients/client-key.ts';
 import { readCertificates } from '../config/tls-checks.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
@@ -30,7 +30,7 @@ export const ServerRenewOptions = z.object({
 export async function serverRenew(configPath: string, options: z.output<typeof ServerRenewOptions>): Promise<Outcome> {
   if (process.geteuid?.() !== 0) throw new CommandError(exitCodes.refused, 'run it as root, who alone can read the key of the API');
   const days = daysOf(options.days, '--days');
-  const authority = clientAuthorityOf(configPath);
+  const authority = tlsAuthorityOf(configPath);
   const { certificate: file } = loadConfig(configPath).listeners.api;
   const [present] = readCertificates(file);
   const issuer = new X509Certificate(readFileSync(authority.certificate));

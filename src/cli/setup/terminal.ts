@@ -35,7 +35,7 @@ export async function askSecret(text: string): Promise<string> {
   stdin.resume();
   let secret = '';
   try {
-    for await (const chunk of stdin) {
+    for await (const chunk of stdin.iterator({ destroyOnReturn: false })) {
       for (const character of String(chunk)) {
         if (character === '\r' || character === '\n') return secret;
         if (character === '\u0003' || character === '\u0004') throw new Interrupted();
