@@ -115,7 +115,10 @@ export type ConfirmedView = z.output<typeof ConfirmedView>;
 
 /** A link that signs an operator in to the console, once. */
 export const ConsoleLinkView = z.strictObject({
-  /** Address of the operations listener as `host:port`, or the path of its Unix socket. */
+  /**
+   * Address of the operations listener as `host:port`, or the path of its Unix socket, or words if
+   * the service manager holds it.
+   */
   address: z.string(),
   /** The code, for the fragment of the URL. */
   code: z.string(),

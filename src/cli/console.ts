@@ -6,10 +6,10 @@ import { ask } from './service.ts';
 export async function openConsole(configPath: string): Promise<Outcome> {
   const { result, notes } = await ask(configPath, { command: 'console' }, ConsoleLinkView);
   const { address, code, endsAt } = result;
-  const isSocket = address.startsWith('/');
+  const isSocket = !/:\d+$/.test(address);
   const url = `http://${isSocket ? 'localhost:9443' : reachable(address)}/console/#code=${code}`;
   const forward = isSocket
-    ? [`the operations listener is a Unix socket; forward it first: ssh -L 9443:${address} HOST`]
+    ? [`the operations listener is a Unix socket; forward it first: ssh -L 9443:${address.startsWith('/') ? address : 'SOCKET'} HOST`]
     : [`from another machine, forward the port first: ssh -L ${portOf(address)}:${reachable(address)} HOST`];
   return {
     json: { url, endsAt },

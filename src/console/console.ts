@@ -58,12 +58,12 @@ export function consoleRouter(parts: ConsoleParts): Router {
     if (signedIn === undefined) throw new Problem(401, 'this link was used already, or is too old; run signetctl console again');
     const { operator, session, token } = signedIn;
     administration.log.info('an operator signed in to the console', { uid: operator.uid });
-    setCookie(response, session);
+    setCookie(request, response, session);
     answer(response, { token, operator: nameOf(operator), access, endsAt: new Date(operator.endsAt).toISOString() } satisfies SignedIn);
   });
   router.post('/api/sign-out', (request, response) => {
     signIns.signOut(credentialsOf(request));
-    setCookie(response, '');
+    setCookie(request, response, '');
     answer(response, {});
   });
 

@@ -5,7 +5,6 @@ import { keyStates } from '../keys/states.ts';
 import type { KeyQuery } from './key-search.ts';
 import type { Credentials, Operator, SignIns } from './sign-ins.ts';
 
-const cookieName = 'signetd_console';
 const Secret = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/);
 
@@ -39,10 +38,18 @@ export function codeOf(request: Request): string {
   return Secret.safeParse(request.get('X-Console-Code')).data ?? '';
 }
 
+/**
+ * Returns the name of the cookie. Browsers send cookies to all ports of a host: consoles of several
+ * services, with their ports forwarded to one machine, each need their own.
+ */
+function cookieNameOf(request: Request): string {
+  return `signetd_console_${/:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1] ?? '80'}`;
+}
+
 /** Returns what the request says about who is signed in. */
 export function credentialsOf(request: Request): Credentials {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
-  const session = pairs.find(([name]) => name === cookieName)?.[1];
+  const session = pairs.find(([name]) => name === cookieNameOf(request))?.[1];
   return { session: Secret.safeParse(session).data ?? '', token: Secret.safeParse(request.get('X-Console-Token')).data ?? '' };
 }
 
@@ -54,9 +61,9 @@ export function operatorOf(request: Request, signIns: SignIns): Operator {
 }
 
 /** `session`: empty to remove the cookie. */
-export function setCookie(response: Response, session: string): void {
+export function setCookie(request: Request, response: Response, session: string): void {
   const attributes = ['Path=/console', 'HttpOnly', 'SameSite=Strict', ...(session === '' ? ['Max-Age=0'] : [])];
-  response.setHeader('Set-Cookie', [`${cookieName}=${session}`, ...attributes].join('; '));
+  response.setHeader('Set-Cookie', [`${cookieNameOf(request)}=${session}`, ...attributes].join('; '));
 }
 
 function parsed<T>(schema: z.ZodType<T>, value: unknown, fault: string): T {

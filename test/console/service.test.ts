@@ -82,7 +82,7 @@ describe('signing in to the console', () => {
     const first = await ask('/api/sign-in', headers, 'POST');
     expect(first.status).toBe(200);
     const [cookie] = first.headers['set-cookie'] ?? [];
-    expect(cookie).toMatch(/^signetd_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(new RegExp(`^signetd_console_${new URL(opsUrl).port}=[\\w-]{43}; Path=/console; HttpOnly; SameSite=Strict$`));
     expect((await ask('/api/sign-in', headers, 'POST')).status).toBe(401);
     expect(auditLog()).toMatch(new RegExp(`"uid":${process.getuid?.()},"command":"console"`));
   });

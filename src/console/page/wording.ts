@@ -35,7 +35,7 @@ export function number(value: number): string {
 
 /** A rate or a count, with as many digits as tell something. */
 export function figure(value: number): string {
-  return value >= 100 || Number.isInteger(value) ? whole.format(value) : value.toFixed(value >= 10 ? 1 : 2);
+  return value >= 100 ? whole.format(value) : String(Number(value.toFixed(value >= 10 ? 1 : 2)));
 }
 
 /** A short time: `340 µs`, `12 ms`, `1.8 s`. */
