@@ -46,10 +46,14 @@ try {
   };
   const keys = await Promise.all(names.map(newKey));
 
-  /** Signs about as often as an office does, with a wrong password now and then. */
+  // Its password is never right, so that it is locked after a few attempts.
+  const locked = await newKey('Noah Petit');
+
+  /** Signs, and fails now and then. */
   const signOnce = async (round: number): Promise<void> => {
-    const { reference = '', password = '' } = keys[round % keys.length] ?? {};
-    const keyReference = { reference, password: round % 23 === 0 ? 'wrong' : password };
+    const isWrong = round % 23 === 0;
+    const { reference = '', password = '' } = (isWrong ? locked : keys[round % keys.length]) ?? {};
+    const keyReference = { reference, password: isWrong ? 'wrong' : password };
     const inputDocuments = [{ ID: 'd', base64Data: { base64Value: Buffer.from(`document ${round}`).toString('base64') } }];
     await post('signature/sign', { keyReference, parameters: { rawSignature: {} }, inputDocuments });
   };
@@ -63,7 +67,7 @@ try {
   const printed = execFileSync(process.execPath, ['dist/cli.js', '--config', configFile, '--json', 'console'], { encoding: 'utf8' });
   const { url } = z.object({ url: z.string() }).parse(JSON.parse(printed));
   const browser = await startBrowser();
-  const page = await browser.newPage({ viewport: { width: 1080, height: 790 } });
+  const page = await browser.newPage({ viewport: { width: 1240, height: 742 } });
   await page.goto(url);
   await page.getByRole('heading', { name: 'Token', exact: true }).waitFor();
   const path = fileURLToPath(new URL('images/console/overview.png', import.meta.url));
