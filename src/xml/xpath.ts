@@ -27,7 +27,7 @@ export interface XPath {
 const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
-const charactersMax = 4096;
+export const xpathMaxCharacters = 4096;
 /** Operators, slashes, commas and predicates of an expression. */
 const operatorsMax = 250;
 const nestingMax = 64;
@@ -43,7 +43,7 @@ export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   evaluating(document, {}, 0, (evaluation) => {
     evaluation.compiled(expression);
     // libxml2 accepts some expressions that end too early.
-    evaluation.compiled(`boolean(${expression})`);
+    evaluation.compiled(`boolean(${expression})`, xpathMaxCharacters + 'boolean()'.length);
   });
 }
 
@@ -131,8 +131,8 @@ const operators: ReadonlySet<string> = new Set(['/', '[', ',', '|', '+', '-', '*
  * operator or step of a chain, and up to 150 for each predicate (measured).
  * @throws {XPathTooLarge}
  */
-function checkSize(expression: string): void {
-  if (expression.length > charactersMax) throw new XPathTooLarge(`an XPath expression has at most ${charactersMax} characters`);
+function checkSize(expression: string, maxCharacters: number): void {
+  if (expression.length > maxCharacters) throw new XPathTooLarge(`an XPath expression has at most ${maxCharacters} characters`);
   let depth = 0;
   let chained = 0;
   for (const [token] of expression.matchAll(tokens)) {
@@ -175,8 +175,8 @@ class Evaluation {
   }
 
   /** @throws {XPathInvalid} */
-  compiled(expression: string): Compiled {
-    checkSize(expression);
+  compiled(expression: string, maxCharacters = xpathMaxCharacters): Compiled {
+    checkSize(expression, maxCharacters);
     const { engine } = this.#document;
     const { outcome, errors } = engine.withErrors(() =>
       engine.withTexts([expression], (text) => engine.library._xmlXPathCtxtCompile(this.#context, text)),
