@@ -36,6 +36,7 @@ export const lightTests = globSync(
     'test/config/fault-places.test.ts',
     'test/console/{configuration-view,history,shared-health,sign-ins}.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
+    'test/http/documentation/openapi.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
     'test/keys/{attempts-at-once,digest-binding,find-at-once,key-cache,key-rules,reserved}.test.ts',
     'test/operations/{limit-sizes,parse-request,signature-values}.test.ts',

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Config } from '../src/config/config.ts';
-import { filePaths } from '../src/http/documentation/file-paths.ts';
-import { openApiDocument, operationPaths } from '../src/http/documentation/openapi.ts';
+import { LimitsConfig } from '../src/config/limits-config.ts';
+import { describeInterface } from '../src/http/documentation/openapi.ts';
 import { operations } from '../src/operations/table.ts';
 import { keyStates, stateTexts, transitions, uses } from '../src/keys/states.ts';
 import { resultCodes } from '../src/result-codes.ts';
@@ -127,5 +127,6 @@ function configurationSchema(): string {
 }
 
 function openApi(): string {
-  return `${JSON.stringify(openApiDocument(operationPaths(operations, { signRoot: '/sign', doc2dRoot: '/doc2d' }), filePaths('/ftm')), undefined, 2)}\n`;
+  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', ftmRoot: '/ftm' };
+  return `${JSON.stringify(describeInterface(paths, LimitsConfig.parse({})).document, undefined, 2)}\n`;
 }

@@ -1,20 +1,26 @@
 import { z } from 'zod';
 import { oids } from '../asn1/object-identifiers.ts';
-import { attributeTypeOfName, attributeTypeOfOid, valueFault } from './attribute-types.ts';
+import { attributeTypeOfName, attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
 import { countryCodes } from './country-codes.ts';
 
 /** Limits on the size of a name, beyond what any real one has. */
 const maxNameFields = 32;
 const maxUnits = 16;
 
+/** Syntaxes whose shortest value is longer than a character. */
+const minCharacters: Readonly<Partial<Record<AttributeType['syntax'], number>>> = { telephone: 3, organization: 7 };
+
 /** Schema of a text that is valid for the attribute type. */
 function attributeText(oid: string): z.ZodString {
   const type = attributeTypeOfOid(oid);
   if (type === undefined) throw new RangeError(`${oid} is not an attribute type`);
-  return z.string().check((context) => {
-    const fault = valueFault(type, context.value);
-    if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, message: fault });
-  });
+  return z
+    .string()
+    .check((context) => {
+      const fault = valueFault(type, context.value);
+      if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, message: fault });
+    })
+    .meta({ minLength: minCharacters[type.syntax] ?? 1, maxLength: type.maxCharacters });
 }
 
 /** Returns the attribute type of a nameField. */
@@ -30,9 +36,11 @@ export const repeatable: ReadonlySet<string> = new Set([oids.organizationalUnitN
 
 const NameField = z
   .strictObject({
-    identifier: z.string().describe('RFC 4519 short name, or object identifier, of the attribute'),
-    identifierType: z.enum(['NAME', 'OID']).describe('kind of identifier'),
-    value: z.string().describe('the text'),
+    identifier: z
+      .string()
+      .meta({ description: 'RFC 4519 short name, or object identifier, of the attribute', minLength: 1, maxLength: 255 }),
+    identifierType: z.enum(['NAME', 'OID']).meta({ id: 'IdentifierType', description: 'kind of identifier' }),
+    value: z.string().meta({ description: 'the text, as long as the attribute allows', minLength: 1, maxLength: 1024 }),
   })
   .check((context) => {
     const type = nameFieldType(context.value);
@@ -48,7 +56,8 @@ const NameField = z
     }
     const fault = valueFault(type, context.value.value);
     if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, path: ['value'], message: fault });
-  });
+  })
+  .meta({ id: 'NameField', description: 'an attribute of a name' });
 type NameField = z.output<typeof NameField>;
 
 /**
@@ -59,10 +68,12 @@ export const SubjectFields = z
   .strictObject({
     country: z
       .enum(countryCodes, 'not an ISO 3166-1 country code (two upper-case letters)')
+      .meta({ id: 'CountryCode', description: 'ISO 3166-1, two letters' })
       .describe('country (ISO 3166-1, two letters): countryName'),
     commonName: attributeText(oids.commonName).describe('commonName, 1 to 64 characters'),
     fields: z
       .strictObject({ nameField: z.array(NameField).max(maxNameFields).optional().describe('further attributes of the name') })
+      .meta({ id: 'NameFields', description: 'further attributes of the name' })
       .optional(),
     title: attributeText(oids.title).optional().describe('title, 1 to 64 characters'),
     organizationName: attributeText(oids.organizationName).optional().describe('organizationName, 1 to 64 characters'),
@@ -94,7 +105,8 @@ export const SubjectFields = z
       }
       present.add(oid);
     }
-  });
+  })
+  .meta({ id: 'Subject', description: 'the subject of the certificate' });
 export type SubjectFields = z.output<typeof SubjectFields>;
 
 const attributeOfMember = {

@@ -17,10 +17,9 @@ export const maxListEntries = 64;
 export const maxSecretBytes = 1024;
 
 /** A secret. An empty one is a caller's mistake, and is not counted as a failed attempt. */
-export const Secret = Text.min(1, 'a secret must not be empty').refine(
-  (text) => Buffer.byteLength(text) <= maxSecretBytes,
-  `a secret has at most ${maxSecretBytes} bytes`,
-);
+export const Secret = Text.min(1, 'a secret must not be empty')
+  .refine((text) => Buffer.byteLength(text) <= maxSecretBytes, `a secret has at most ${maxSecretBytes} bytes`)
+  .meta({ maxLength: maxSecretBytes });
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const parameter = `;[ \\t]*${token}=(?:${token}|"(?:[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*")[ \\t]*`;
@@ -29,7 +28,8 @@ const mediaTypeForm = new RegExp(`^${token}/${token}[ \\t]*(?:${parameter})*$`);
 /** A media type with its parameters (RFC 9110 §8.3.1), in ASCII. */
 export const MediaType = z
   .string()
-  .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf');
+  .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf')
+  .meta({ minLength: 3, maxLength: maxMediaTypeCharacters });
 
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
 export const Base64 = MaybeLong.transform((text, context): Uint8Array => {
@@ -38,7 +38,7 @@ export const Base64 = MaybeLong.transform((text, context): Uint8Array => {
   if (bytes !== undefined && bytes.toString('base64') === text) return bytes;
   context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
   return z.NEVER;
-}).describe('base64 (RFC 4648, padded, no line breaks)');
+}).meta({ description: 'base64 (RFC 4648, padded, no line breaks)', contentEncoding: 'base64' });
 
 /** Text content, as UTF-8. */
 export const PlainContent = MaybeLong.transform((text, context): Uint8Array => {
@@ -71,7 +71,9 @@ export const digestFields = {
 export const RequestId = Text.describe('returned unchanged in the answer');
 
 /** Interface, Digest entry. */
-export const DigestEntry = z.strictObject({
-  id: Text.max(maxDigestIdCharacters, `an ID has at most ${maxDigestIdCharacters} characters`).describe('ID of the document'),
-  ...digestFields,
-});
+export const DigestEntry = z
+  .strictObject({
+    id: Text.max(maxDigestIdCharacters, `an ID has at most ${maxDigestIdCharacters} characters`).describe('ID of the document'),
+    ...digestFields,
+  })
+  .meta({ id: 'DigestEntry', description: 'a document by its ID and digest' });

@@ -13,21 +13,27 @@ const nothing = ["'none'"];
  * Returns the headers of every answer: helmet's and our own. Computed once, since they never change
  * and setting a dozen headers one by one costs more than parsing the request.
  */
-function fixedHeaders(styleSrc: readonly string[]): readonly string[] {
+function fixedHeaders(sources: Readonly<Record<string, readonly string[]>>): readonly string[] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
-  const directives = { defaultSrc: nothing, frameAncestors: nothing, ...(styleSrc.length === 0 ? {} : { styleSrc }) };
+  const directives = { defaultSrc: nothing, frameAncestors: nothing, ...sources };
   helmet({ contentSecurityPolicy: { useDefaults: false, directives } })(request, response, () => undefined);
   response.setHeader('X-API-Version', apiVersion).setHeader('Cache-Control', 'no-store');
   return Object.entries(response.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
 }
 
 /** The interface shows no pages. */
-const interfaceHeaders = fixedHeaders([]);
+const interfaceHeaders = fixedHeaders({});
 
-/** A page with one style sheet in it, named by its hash (CSP Level 3 §2.3.1). */
-export function pageSender(styleHash: string): (response: ServerResponse, page: string) => void {
-  const headers = fixedHeaders([styleHash]);
+/**
+ * A page with one style sheet and one script in it, named by their hashes (CSP Level 3 §2.3.1). It
+ * loads nothing and sends nothing.
+ */
+export function pageSender({
+  style,
+  script,
+}: Readonly<Record<'style' | 'script', string>>): (response: ServerResponse, page: string) => void {
+  const headers = fixedHeaders({ styleSrc: [style], scriptSrc: [script], baseUri: nothing, formAction: nothing });
   return (response, page) => {
     const length = String(Buffer.byteLength(page));
     response.writeHead(200, [...headers, 'Content-Type', 'text/html; charset=utf-8', 'Content-Length', length]).end(page);

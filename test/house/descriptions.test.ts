@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Config } from '../../src/config/config.ts';
-import { filePaths } from '../../src/http/documentation/file-paths.ts';
-import { openApiDocument, operationPaths } from '../../src/http/documentation/openapi.ts';
+import { LimitsConfig } from '../../src/config/limits-config.ts';
+import { describeInterface } from '../../src/http/documentation/openapi.ts';
 import { operations } from '../../src/operations/table.ts';
 
 /** A JSON Schema as it is read here. */
@@ -73,7 +73,8 @@ function bodySchemas(value: unknown, at: string): Member[] {
 }
 
 it('every field of the interface says what it means', () => {
-  const document = openApiDocument(operationPaths(operations, { signRoot: '/sign', doc2dRoot: '/doc2d' }), filePaths('/ftm'));
+  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', ftmRoot: '/ftm' };
+  const { document } = describeInterface(paths, LimitsConfig.parse({}));
   const found = bodySchemas(document.paths, '').flatMap(({ at, schema }) =>
     members(schema, (reference) => pointed(document, reference), at),
   );

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Operation } from '../../operations/operation.ts';
 import { closestName } from '../../config/closest-name.ts';
@@ -78,7 +78,13 @@ function servedPaths({ operations, ftmRoot, ...roots }: ApiPaths): readonly stri
 function documentationPages(paths: ApiPaths, current: () => RequestServices): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  mountDocumentation(app, paths, current);
+  mountDocumentation(app, paths, () => {
+    const { limits, callerOf } = current();
+    const check = async (request: IncomingMessage): Promise<void> => {
+      if ((await callerOf(request)) === undefined) throw new Problem(403, 'this client certificate is not registered');
+    };
+    return { limits, check };
+  });
   const served = servedPaths(paths);
   app.use((request, response) => {
     current().metrics?.problem(404);

@@ -1,17 +1,13 @@
 import { z } from 'zod';
 import { requestJsonSchema } from '../../fields/long-values.ts';
-import type { Operation, ResultSpelling } from '../../operations/operation.ts';
-import { resultCodes } from '../../result-codes.ts';
+import type { Operation } from '../../operations/operation.ts';
 import { operationPath, type OperationRoots } from '../api/operation-path.ts';
 import { apiVersion } from '../send.ts';
-import type { FilePaths } from './file-paths.ts';
-import type { Schema } from './schema.ts';
-
-export interface OpenApiResponse {
-  readonly description: string;
-  readonly headers?: object;
-  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
-}
+import { Components, open, type DocumentedLimits } from './components.ts';
+import { filePaths, storedFileSchema, type FilePaths } from './file-paths.ts';
+import { answerHeaders, headers, problemResponses, problemSchema, responses, type OpenApiResponse } from './problems.ts';
+import { resultReference, resultSchemas } from './results.ts';
+import type { Schema, Schemas } from './schema.ts';
 
 /** One operation as OpenAPI writes it. */
 export interface OpenApiOperation {
@@ -32,37 +28,56 @@ export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: object };
   readonly paths: Readonly<Record<string, object>>;
+  readonly components: { readonly schemas: Schemas; readonly [member: string]: unknown };
   readonly [member: string]: unknown;
 }
 
-const problemMediaType = 'application/problem+json';
-
-/** Statuses other than 200, and when they are answered (contract §2). */
-export const problemStatuses = {
-  400: 'The body is not one JSON object that every parser reads alike, or a header is malformed.',
-  403: 'The client certificate is not registered, or lacks the role.',
-  405: 'The method is not POST.',
-  413: 'The body is too large.',
-  415: 'The media type is not application/json, the charset is not utf-8, or there is a Content-Encoding.',
-  422: 'The Idempotency-Key was used with another body.',
-  429: 'This client exceeds its limits.',
-  503: 'The service is overloaded or shutting down. Nothing was done; try again after Retry-After seconds.',
-} as const;
-
-/** The operations, below their path prefixes. */
-export function operationPaths(operations: readonly Operation[], roots: OperationRoots): OperationPaths {
-  return Object.fromEntries(operations.map((operation) => [operationPath(operation, roots), { post: operationObject(operation) }]));
+/** What the document describes. */
+export interface DocumentedPaths extends OperationRoots {
+  readonly operations: readonly Operation[];
+  readonly ftmRoot: string;
 }
 
-/** The OpenAPI 3.1 document of all paths. */
-export function openApiDocument(operations: OperationPaths, files: FilePaths): OpenApiDocument {
+/** The document, and its paths by kind. */
+export interface Documentation {
+  readonly document: OpenApiDocument;
+  readonly operations: OperationPaths;
+  readonly files: FilePaths;
+}
+
+/** Describes the interface as OpenAPI 3.1, with the limits in force. */
+export function describeInterface({ operations, ftmRoot, ...roots }: DocumentedPaths, limits: DocumentedLimits): Documentation {
+  const components = new Components(limits);
+  const requests = operations.map((operation) => requestOf(operation, components));
+  const closed = new Set(Object.keys(components.schemas));
+  const paths = Object.fromEntries(
+    operations.map((operation, index) => {
+      const post = operationObject(operation, requests[index] ?? {}, answerOf(operation, components));
+      return [operationPath(operation, roots), { post }];
+    }),
+  );
+  const schemas = { ...resultSchemas, Problem: problemSchema, StoredFile: storedFileSchema, ...opened(components.schemas, closed) };
+  const files = filePaths(ftmRoot);
+  return { document: documentOf({ ...paths, ...files }, inOrder(schemas)), operations: paths, files };
+}
+
+/** Answers get further members in later versions, so only the objects of requests are closed. */
+function opened(schemas: Schemas, closed: ReadonlySet<string>): Schemas {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, closed.has(name) ? schema : open(schema)]));
+}
+
+function inOrder(schemas: Schemas): Schemas {
+  return Object.fromEntries(Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function documentOf(paths: OpenApiDocument['paths'], schemas: Schemas): OpenApiDocument {
   return {
     openapi: '3.1.0',
     info: {
       title: 'signetd',
       version: apiVersion,
       description:
-        'Keys, certificates and signatures whose private keys stay on a PKCS#11 token. A business outcome, a failure included, is HTTP 200 with a result object.',
+        'Keys, certificates and signatures whose private keys stay on a PKCS#11 token. A business outcome, a failure included, is HTTP 200 with a result object. Later versions may add members to answers: ignore those that you do not know.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -73,37 +88,68 @@ export function openApiDocument(operations: OperationPaths, files: FilePaths): O
       { name: 'creator', description: '2D-Doc codes' },
       { name: 'files', description: 'The file transfer store' },
     ],
-    paths: { ...operations, ...files },
+    paths,
     components: {
       securitySchemes: { clientCertificate: { type: 'mutualTLS', description: 'a registered client certificate' } },
-      schemas: { Problem: problemSchema, resultMajor: resultSchema('resultMajor'), majorCode: resultSchema('majorCode') },
+      schemas,
+      responses,
+      headers,
     },
   };
 }
 
-function operationObject(operation: Operation): OpenApiOperation {
-  const [tag = '', name = ''] = operation.path.split('/');
-  const request = requestJsonSchema(operation.request) as Schema;
-  const statuses = Object.entries(problemStatuses).filter(([status]) => status !== '422' || operation.takesIdempotencyKey);
-  const problems = statuses.map(([status, description]): [string, OpenApiResponse] => {
-    const content = { [problemMediaType]: { schema: { $ref: '#/components/schemas/Problem' } } };
-    return [status, { description, ...headersOf(status), content }];
+/** Returns the part of a component name that an operation's request and answer share. */
+function componentName({ path }: Pick<Operation, 'path'>): string {
+  const name = path.slice(path.indexOf('/') + 1);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+function requestOf(operation: Operation, components: Components): Schema {
+  const schema = components.take(requestJsonSchema(operation.request) as Schema);
+  return components.add(`${componentName(operation)}Request`, { description: `request of ${operation.path}`, ...schema });
+}
+
+function answerOf(operation: Operation, components: Components): Schema {
+  const { properties } = components.take(z.toJSONSchema(operation.answer) as Schema);
+  return components.add(`${componentName(operation)}Response`, {
+    type: 'object',
+    description: `answer of ${operation.path}`,
+    properties: {
+      result: resultReference(operation.spelling),
+      requestID: { type: 'string', description: 'that of the request' },
+      ...properties,
+    },
+    required: ['result', ...Object.keys(operation.failure ?? {})],
   });
+}
+
+function operationObject(operation: Operation, request: Schema, answer: Schema): OpenApiOperation {
+  const [tag = '', name = ''] = operation.path.split('/');
   return {
     operationId: name,
     tags: [tag],
     summary: operation.summary,
-    description: `Needs the role \`${operation.role}\`.${operation.takesIdempotencyKey ? ' Takes an `Idempotency-Key`.' : ''}${operation.pace === undefined ? '' : ' Each client has a number of these requests a minute.'}${operation.details === undefined ? '' : ` ${operation.details}`}`,
+    description: descriptionOf(operation),
     ...(operation.takesIdempotencyKey ? { parameters: [idempotencyKey] } : {}),
-    requestBody: { required: true, content: { 'application/json': { schema: withoutDialect(request), example: operation.example } } },
+    requestBody: { required: true, content: { 'application/json': { schema: request, example: operation.example } } },
     responses: {
       '200': {
-        description: `The outcome. Members beside \`result\` and \`requestID\` are there after a success; ${othersOf(operation)}`,
-        content: { 'application/json': { schema: answerSchema(operation) } },
+        description: `The outcome. Members beside \`result\` and \`requestID\` are there after a success.${othersOf(operation)}`,
+        headers: answerHeaders(),
+        content: { 'application/json': { schema: answer } },
       },
-      ...Object.fromEntries(problems),
+      ...problemResponses(operation.takesIdempotencyKey ? [413, 415, 422] : [413, 415]),
     },
   };
+}
+
+function descriptionOf({ role, takesIdempotencyKey, pace, details }: Operation): string {
+  return [
+    `Needs the role \`${role}\`.`,
+    ...(takesIdempotencyKey ? ['Takes an `Idempotency-Key`.'] : []),
+    ...(pace === undefined ? [] : ['Each client has a number of these requests a minute.']),
+    ...(details === undefined ? [] : [details]),
+  ].join(' ');
 }
 
 const idempotencyKey = {
@@ -114,70 +160,10 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 8, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' },
 };
 
-function headersOf(status: string): object {
-  if (status === '405') return { headers: { Allow: { description: 'the methods that the path takes', schema: { type: 'string' } } } };
-  if (status !== '429' && status !== '503') return {};
-  return { headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 1 } } } };
-}
-
-function answerSchema(operation: Operation): Schema {
-  const answer = z.toJSONSchema(operation.answer) as Schema;
-  return {
-    type: 'object',
-    properties: {
-      result: { $ref: `#/components/schemas/${operation.spelling}` },
-      requestID: { type: 'string', description: 'that of the request' },
-      ...answer.properties,
-    },
-    required: ['result', ...Object.keys(operation.failure ?? {})],
-    additionalProperties: false,
-  };
-}
-
 /** Describes the members of a failure. */
 function othersOf({ failure }: Operation): string {
-  if (failure === undefined) return '`senderResponses` after 2/251, too.';
-  return `after a failure, ${Object.entries(failure)
+  if (failure === undefined) return '';
+  return ` After a failure, ${Object.entries(failure)
     .map(([name, value]) => `\`${name}\` is ${String(value)}`)
     .join(' and ')}.`;
-}
-
-function resultSchema(spelling: ResultSpelling): Schema {
-  const [major, minor, message] =
-    spelling === 'resultMajor'
-      ? (['resultMajor', 'resultMinor', 'resultMessage'] as const)
-      : (['majorCode', 'minorCode', 'message'] as const);
-  const minors = Object.values(resultCodes).map((code) => code.minor);
-  return {
-    type: 'object',
-    description: 'The outcome (interface, Result object).',
-    properties: {
-      [major]: { type: 'integer', enum: [0, 1, 2], description: '0 success; 1 the request is wrong; 2 it could not be carried out' },
-      [minor]: { type: 'integer', enum: [0, ...minors], description: '0 with success; else which failure it is' },
-      [message]: {
-        type: 'string',
-        description:
-          '`success`, or what the caller must know of it, such as a level that was not reached; of a wrong field: its JSON Pointer first',
-      },
-    },
-    required: [major, minor, message],
-    additionalProperties: false,
-  };
-}
-
-const problemSchema: Schema = {
-  type: 'object',
-  description: 'RFC 9457',
-  properties: {
-    type: { type: 'string', description: 'about:blank: the status says what kind of problem it is' },
-    title: { type: 'string', description: 'the status in words' },
-    status: { type: 'integer', description: 'the HTTP status' },
-    detail: { type: 'string', description: 'what was wrong' },
-    position: { type: 'integer', description: 'byte offset in the body, where that is known' },
-  },
-  required: ['type', 'title', 'status', 'detail'],
-};
-
-function withoutDialect({ $schema: _dialect, ...schema }: Schema): Schema {
-  return schema;
 }

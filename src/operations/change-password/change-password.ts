@@ -34,7 +34,11 @@ export const changePassword = operation({
   summary: 'Changes the password of a key.',
   request: z.strictObject({
     keyReference: KeyReference,
-    password: NewPassword.describe('the new password: 8 to 128 characters, counted in NFC'),
+    password: NewPassword.meta({
+      description: 'the new password: 8 to 128 characters, counted in NFC',
+      minLength: characters.min,
+      maxLength: characters.max,
+    }),
     requestID: RequestId.optional(),
   }),
   example: { keyReference: exampleReference, password: 'a longer pass phrase' },

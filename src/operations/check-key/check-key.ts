@@ -20,8 +20,10 @@ export const checkKey = operation({
   request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({
-    keyReference: z.strictObject({ reference: Sha1Hex, transactionId: Secret.optional().describe('as in the request') }),
-    state: z.enum(keyStates).describe('state of the key'),
+    keyReference: z
+      .strictObject({ reference: Sha1Hex, transactionId: Secret.optional().describe('as in the request') })
+      .meta({ id: 'CheckedKeyReference', description: 'the key, without its secret' }),
+    state: z.enum(keyStates).meta({ id: 'KeyState', description: 'state of the key' }),
     certificate: z.base64().describe('the certificate, DER'),
     notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),
     remainingAttempts: z.int().describe('number of wrong secrets left before the key is locked'),

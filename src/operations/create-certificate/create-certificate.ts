@@ -13,6 +13,7 @@ import type { CreatedKey, NewKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { exactlyOneOf } from '../../fields/documented.ts';
 import { Secret, Sha1Hex, RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import type { RequestedSubject } from '../../certificates/jwt/claim-mapping.ts';
@@ -20,33 +21,45 @@ import { refusedToken } from '../../certificates/jwt/compact.ts';
 import type { GivenToken } from '../../certificates/jwt/identity-providers.ts';
 import type { Step } from '../../state/step.ts';
 
-const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
+const CertificateFormat = z
+  .enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN'])
+  .meta({ id: 'CertificateFormat', description: 'form in which a certificate is returned' });
 
-const CreateCertificateRequest = z.strictObject({
-  certificationRequestInfo: z.strictObject({
-    signatureActivationProtocol: z
-      .enum(activationProtocols)
-      .describe(
-        'PASSWORD: the answer contains a password; OTP: sendOTP creates a one-time password for each use; SINGLE_USE: the answer contains an authToken for one call',
-      ),
+const ActivationProtocol = z.enum(activationProtocols).meta({ id: 'SignatureActivationProtocol', description: 'how the key is activated' });
+
+const JsonWebToken = z
+  .strictObject({
+    token: Text.describe('the token as issued'),
+    password: Secret.optional().describe('opens an encrypted token'),
+  })
+  .meta({ id: 'IdentityToken', description: 'a token of an identity provider, whose claims name the subject and the subscriber' });
+
+const CertificationRequestInfo = z
+  .strictObject({
+    signatureActivationProtocol: ActivationProtocol.describe(
+      'PASSWORD: the answer contains a password; OTP: sendOTP creates a one-time password for each use; SINGLE_USE: the answer contains an authToken for one call',
+    ),
     validityPeriod: z
       .int()
       .positive()
       .optional()
       .describe("minutes; default: that of the profile; limited to the profile's maximum and to the end of the CA certificate"),
     transactionId: Secret.optional().describe('binds the key to a transaction: it is required again for each use; 1 to 1024 bytes'),
-    JWT: z
-      .strictObject({
-        token: Text.describe('the token as issued'),
-        password: Secret.optional().describe('opens an encrypted token'),
-      })
-      .optional(),
+    JWT: JsonWebToken.optional(),
     PKCS10: Pkcs10.optional(),
-  }),
+  })
+  .meta({
+    id: 'CertificationRequestInfo',
+    description: 'the key, and its subject: either PKCS10 or JWT',
+    ...exactlyOneOf({ PKCS10: 'CertificationRequestWithPKCS10', JWT: 'CertificationRequestWithJWT' }),
+  });
+
+const CreateCertificateRequest = z.strictObject({
+  certificationRequestInfo: CertificationRequestInfo,
   certificateFormat: CertificateFormat.describe(
     'CERTIFICATE: DER; PKCS_7: SignedData with the certificate; PKCS_7_WITH_CHAIN: with the certificate and its chain',
   ),
-  signerData: SignerData.optional(),
+  signerData: SignerData.optional().describe('binds the key to documents; default: it signs any'),
   requestID: RequestId.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
@@ -70,12 +83,14 @@ export const createCertificate = operation({
     certificateFormat: 'CERTIFICATE',
   },
   answer: z.strictObject({
-    keyReference: z.strictObject({
-      reference: Sha1Hex.describe('SHA-1 of the certificate: identifies the key from now on'),
-      password: z.string().optional().describe('the secret of a key of PASSWORD, returned only once'),
-      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, returned only once'),
-      transactionId: Secret.optional().describe('the transaction of the request'),
-    }),
+    keyReference: z
+      .strictObject({
+        reference: Sha1Hex.describe('SHA-1 of the certificate: identifies the key from now on'),
+        password: z.string().optional().describe('the secret of a key of PASSWORD, returned only once'),
+        authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, returned only once'),
+        transactionId: Secret.optional().describe('the transaction of the request'),
+      })
+      .meta({ id: 'CreatedKeyReference', description: 'the new key, as other requests take it' }),
     certificate: z.base64().describe('the certificate in the requested format'),
     certificateFormat: CertificateFormat.describe('as requested'),
     name: z.string().describe('the subject of the certificate (RFC 4514)'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { withoutIgnored } from '../../fields/ignored.ts';
+import { exactlyOneOf } from '../../fields/documented.ts';
 import { Base64, RequestId, Secret, Text } from '../../fields/values.ts';
 import { Refusal } from '../../result-codes.ts';
 import { drawnCode, pictureSettings, type PictureWish } from '../../twoddoc/code-picture.ts';
@@ -12,33 +13,52 @@ import { checkSignedCode, signedZone, zoneToSign } from './signed-code.ts';
 const DataZoneSignatureSource = withoutIgnored(
   'dataZoneSource',
   'dataZone',
-  z.strictObject({
-    password: Secret.describe('password of the key of the digital identity that the zone names; 1 to 1024 bytes'),
-    dataZoneSource: DataZoneSource.optional().describe('source of the zone; ignored if dataZone is given'),
-    dataZone: Base64.optional().describe('a ready-made zone: its bytes in base64 (RFC 4648, padded, no line breaks)'),
-  }),
+  z
+    .strictObject({
+      password: Secret.describe('password of the key of the digital identity that the zone names; 1 to 1024 bytes'),
+      dataZoneSource: DataZoneSource.optional().describe('source of the zone; ignored if dataZone is given'),
+      dataZone: Base64.optional().describe('a ready-made zone: its bytes in base64 (RFC 4648, padded, no line breaks)'),
+    })
+    .meta({
+      id: 'DataZoneSignatureSource',
+      description: 'a data zone to be signed: dataZone, or else dataZoneSource',
+      ...exactlyOneOf({ dataZoneSource: 'ZoneToMakeAndSign', dataZone: 'ZoneToSign' }, { dataZone: ['dataZoneSource'] }),
+    }),
 );
+
+const TextPosition = z.enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT']).meta({ id: 'TextPosition', description: 'side of the symbol' });
+const ImageFormat = z.enum(['PNG', 'TIFF']).meta({ id: 'ImageFormat', description: 'format of the picture' });
 
 const CreateImageRequest = z.strictObject({
   image2DDocSource: withoutIgnored(
     'signedCode',
     'dataZoneSignatureSource',
-    z.strictObject({
-      dataZoneSignatureSource: DataZoneSignatureSource.optional().describe(
-        'what is signed first; dataZone or dataZoneSource is required in it',
-      ),
-      signedCode: Base64.optional().describe(
-        'a signed code: its bytes in base64 (RFC 4648, padded, no line breaks); ignored if dataZoneSignatureSource is given',
-      ),
-    }),
-  ).describe('dataZoneSignatureSource or signedCode is required'),
+    z
+      .strictObject({
+        dataZoneSignatureSource: DataZoneSignatureSource.optional().describe(
+          'what is signed first; dataZone or dataZoneSource is required in it',
+        ),
+        signedCode: Base64.optional().describe(
+          'a signed code: its bytes in base64 (RFC 4648, padded, no line breaks); ignored if dataZoneSignatureSource is given',
+        ),
+      })
+      .meta({
+        id: 'Image2DDocSource',
+        description: 'dataZoneSignatureSource, or else signedCode',
+        ...exactlyOneOf(
+          { dataZoneSignatureSource: 'CodeToSignAndDraw', signedCode: 'CodeToDraw' },
+          { dataZoneSignatureSource: ['signedCode'] },
+        ),
+      }),
+  ),
   textOptions: z
     .strictObject({
-      value: Text.optional().describe(`text beside the symbol; at most ${textMaxCharacters} characters; default: 2D-DOC`),
-      position: z.enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT']).optional().describe('side of the symbol; default: BOTTOM'),
+      value: Text.optional().meta({ description: 'text beside the symbol; default: 2D-DOC', maxLength: textMaxCharacters }),
+      position: TextPosition.optional().describe('side of the symbol; default: BOTTOM'),
     })
+    .meta({ id: 'TextOptions', description: 'the text beside the symbol' })
     .optional(),
-  imageFormat: z.enum(['PNG', 'TIFF']).optional().describe('default: PNG'),
+  imageFormat: ImageFormat.optional().describe('default: PNG'),
   requestID: RequestId.optional(),
 });
 type CreateImageRequest = z.output<typeof CreateImageRequest>;

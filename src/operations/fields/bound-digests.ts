@@ -4,12 +4,31 @@ import type { BoundDigest } from '../../keys/digest-binding.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { digestLengthFault } from '../../fields/digest-length.ts';
+import { limitedBy } from '../../fields/documented.ts';
 import { DigestEntry } from '../../fields/values.ts';
 
 /** Interface, `signerData`. */
-export const SignerData = z.strictObject({
-  digest: z.array(DigestEntry).max(documentsAbsoluteMax).describe('the documents that may be signed, with their IDs and digests'),
-});
+export const SignerData = z
+  .strictObject({
+    digest: z
+      .array(DigestEntry)
+      .max(documentsAbsoluteMax)
+      .meta({ description: 'the documents that may be signed, with their IDs and digests', minItems: 1, ...limitedBy('documentsMax') }),
+  })
+  .meta({ id: 'SignerData', description: 'the documents that may be signed' });
+
+/** `signerData` of sendOTP, whose list counts only with the action SIGN. */
+export const OtpSignerData = z
+  .strictObject({
+    digest: z
+      .array(DigestEntry)
+      .max(documentsAbsoluteMax)
+      .meta({
+        description: 'with SIGN: the documents that may be signed, with their IDs and digests; ignored with other actions',
+        ...limitedBy('documentsMax'),
+      }),
+  })
+  .meta({ id: 'OTPSignerData', description: 'the documents that may be signed with the one-time password' });
 
 /** Rules of the tenant and of the service. */
 export interface BindingRules {

@@ -9,11 +9,13 @@ import type { ZoneSource } from '../../twoddoc/source/zone-source.ts';
 import type { TenantId } from '../../clients/caller.ts';
 
 /** Interface, Data zone source. */
-export const DataZoneSource = z.strictObject({
-  source: Base64.describe(
-    'the XML source of the zone, a document of the schema of its document type, at most 64 KiB: its bytes in base64 (RFC 4648, padded, no line breaks)',
-  ),
-});
+export const DataZoneSource = z
+  .strictObject({
+    source: Base64.describe(
+      'the XML source of the zone, a document of the schema of its document type, at most 64 KiB: its bytes in base64 (RFC 4648, padded, no line breaks)',
+    ),
+  })
+  .meta({ id: 'DataZoneSource', description: 'the source of a data zone' });
 
 /** A source in the documentation: an invoice. */
 export const exampleSource = Buffer.from(

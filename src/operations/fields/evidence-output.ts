@@ -1,19 +1,30 @@
 import { z } from 'zod';
-import { Refusal } from '../../result-codes.ts';
+import { having, where } from '../../fields/documented.ts';
 import { Text } from '../../fields/values.ts';
+import { Refusal } from '../../result-codes.ts';
+
+const OutputMode = z
+  .enum(['FILE_PATH', 'FTM', 'BASE_64', 'PLAIN'])
+  .meta({ id: 'OutputMode', description: 'how the evidence is delivered' });
 
 /** Interface, remoteSign: `optionalInputs`. */
-export const OptionalInputs = z.strictObject({
-  evidenceOutput: z
-    .strictObject({
-      outputMode: z
-        .enum(['FILE_PATH', 'FTM', 'BASE_64', 'PLAIN'])
-        .optional()
-        .describe('how the signature is delivered: base64Data (default), plainData (only text), FTMData or filePathData'),
-      outputDirectory: Text.optional().describe('only with FILE_PATH: a directory on the server that its configuration allows'),
-    })
-    .optional(),
-});
+export const OptionalInputs = z
+  .strictObject({
+    evidenceOutput: z
+      .strictObject({
+        outputMode: OutputMode.optional().describe(
+          'how the signature is delivered: base64Data (default), plainData (only text), FTMData or filePathData',
+        ),
+        outputDirectory: Text.optional().describe('only with FILE_PATH: a directory on the server that its configuration allows'),
+      })
+      .meta({
+        id: 'EvidenceOutput',
+        description: 'where the evidence goes',
+        ...where(having({ outputMode: { const: 'FILE_PATH' } }), having({ outputDirectory: {} }), { not: having({ outputDirectory: {} }) }),
+      })
+      .optional(),
+  })
+  .meta({ id: 'OptionalInputs', description: 'options of the answer' });
 export type OptionalInputs = z.output<typeof OptionalInputs>;
 
 /**

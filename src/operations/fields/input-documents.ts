@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
-import { isFileName } from '../../documents/document.ts';
+import { isFileName, maxFileNameBytes } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { AskedDocument } from '../../signatures/format-entry.ts';
 import { askedFormat, type AskedFormat } from '../../signatures/formats.ts';
@@ -8,48 +8,87 @@ import type { SignatureParameters } from '../../signatures/request/parameters.ts
 import { pictureSettings } from '../../twoddoc/code-picture.ts';
 import { digestLengthFault } from '../../fields/digest-length.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
+import { exactlyOneOf, limitedBy } from '../../fields/documented.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';
 import type { Context } from '../operation.ts';
 
 const FileName = Text.refine(
   isFileName,
   'a file name has no path separators and no control characters, at most 255 bytes, and is not . or ..',
-);
+).meta({ minLength: 1, maxLength: maxFileNameBytes });
+
+/** Descriptions of the content variants, which documents and evidence have in common. */
+export const contentTexts = {
+  base64Data: 'bytes',
+  base64Value: 'the bytes, base64 (RFC 4648, padded, no line breaks)',
+  plainData: 'text, as UTF-8',
+  plainValue: 'the text',
+  filePathData: 'a file where the service runs',
+  filePath: 'absolute path of the file',
+  FTMData: 'a file of the file transfer store',
+  fileSize: 'size of the file in bytes',
+  fileID: 'identifier of the file, as the upload returned it',
+} as const;
 
 /**
  * A document of a request (contract §4): as in the evidence object; for rawSignature it may be a
  * digest.
  */
-export const InputDocumentField = z.strictObject({
-  ID: Text.min(1).describe('identifies the document in the answer; unique in the request'),
-  fileName: FileName.optional().describe('the answer contains it with the extension of the format'),
-  mimeType: MediaType.optional().describe('media type of the document'),
-  plainData: z
-    .strictObject({ plainValue: PlainContent.describe('the text') })
-    .optional()
-    .describe('text, signed as UTF-8'),
-  filePathData: z
-    .strictObject({ filePath: Text.describe('absolute path of the file where the service runs') })
-    .optional()
-    .describe('a file on the server, in a directory that its configuration allows'),
-  base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
-  FTMData: z
-    .strictObject({
-      fileSize: z.int().nonnegative().describe('size of the file in bytes'),
-      fileID: Text.describe('identifier returned by the upload'),
-    })
-    .optional()
-    .describe('a file of the file transfer store'),
-  digest: z.strictObject(digestFields).optional().describe('instead of content; only with rawSignature'),
-  password: Secret.optional().describe('opens an encrypted PDF'),
-});
+export const InputDocumentField = z
+  .strictObject({
+    ID: Text.min(1).describe('identifies the document in the answer; unique in the request'),
+    fileName: FileName.optional().describe('the answer contains it with the extension of the format'),
+    mimeType: MediaType.optional().describe('media type of the document'),
+    plainData: z
+      .strictObject({ plainValue: PlainContent.describe(contentTexts.plainValue) })
+      .meta({ id: 'PlainData', description: contentTexts.plainData })
+      .optional()
+      .describe('text, signed as UTF-8'),
+    filePathData: z
+      .strictObject({ filePath: Text.describe(contentTexts.filePath) })
+      .meta({ id: 'FilePathData', description: contentTexts.filePathData })
+      .optional()
+      .describe('a file on the server, in a directory that its configuration allows'),
+    base64Data: z
+      .strictObject({ base64Value: Base64.describe(contentTexts.base64Value) })
+      .meta({ id: 'Base64Data', description: contentTexts.base64Data })
+      .optional(),
+    FTMData: z
+      .strictObject({
+        fileSize: z.int().nonnegative().describe(contentTexts.fileSize),
+        fileID: Text.describe(contentTexts.fileID),
+      })
+      .meta({ id: 'FTMFile', description: contentTexts.FTMData })
+      .optional(),
+    digest: z
+      .strictObject(digestFields)
+      .meta({ id: 'DocumentDigest', description: 'the digest of a document' })
+      .optional()
+      .describe('instead of content; only with rawSignature'),
+    password: Secret.optional().describe('opens an encrypted PDF'),
+  })
+  .meta({
+    id: 'InputDocument',
+    description: 'a document: its content in one of four variants, or for rawSignature its digest',
+    ...exactlyOneOf({
+      base64Data: 'Base64Document',
+      plainData: 'PlainDocument',
+      filePathData: 'FilePathDocument',
+      FTMData: 'FTMDocument',
+      digest: 'DigestDocument',
+    }),
+  });
 export type InputDocumentField = z.output<typeof InputDocumentField>;
 
 /**
  * The documents of a request. The limit here is the highest that `limits.documentsMax` can be set
  * to.
  */
-export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document').max(documentsAbsoluteMax);
+export const InputDocuments = z
+  .array(InputDocumentField)
+  .min(1, 'at least one document')
+  .max(documentsAbsoluteMax)
+  .meta({ description: 'the documents', ...limitedBy('documentsMax') });
 
 /**
  * Removes documents far beyond the limit before validation; one too many is enough for the refusal.

@@ -7,6 +7,7 @@ import { CertificatesField } from '../fields/certificate-field.ts';
 import { askedSigning, InputDocuments } from '../fields/input-documents.ts';
 import { checkIdentityOf, checksIdentity } from '../fields/digital-identity.ts';
 import { openDocuments } from '../fields/open-documents.ts';
+import { having, where } from '../../fields/documented.ts';
 import { RequestId, ObjectIdentifier } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { bindsCertificate, SignatureParameters } from '../../signatures/request/parameters.ts';
@@ -22,7 +23,7 @@ const maxChainCertificates = 16;
 const RemotePreSignRequest = z
   .strictObject({
     parameters: SignatureParameters,
-    inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
+    inputDocuments: InputDocuments,
     signerCertificate: CertificatesField.optional().describe(
       'certificate of the signer, from any CA: base64 of its DER, or PEM text, which may continue with those of its CAs; required except for rawSignature and code2DDocSignature',
     ),
@@ -38,19 +39,34 @@ const RemotePreSignRequest = z
     message: 'required: the signed data names the certificate',
     // Missing fields are reported before invalid ones, so this is checked even if there are issues.
     when: ({ value }) => typeof value === 'object' && value !== null,
+  })
+  .meta({
+    ...where(
+      having({ parameters: { anyOf: [having({ XP7Signature: {} }), having({ envelopedXAdESSignature: {} })] } }),
+      having({ signerCertificate: {} }),
+    ),
+    dependentRequired: { certificateChain: ['signerCertificate'] },
   });
 
 /** An entry of `signerData.digest`, as handed to a device. */
-const DigestEntryToSign = z.strictObject({
-  id: z.string().describe('ID of the document, by which the signature value is returned'),
-  digestAlgOID: ObjectIdentifier.describe('hash of dataToSign'),
-  digestValue: z.base64().describe('the digest that the device signs'),
-  dataToSign: z
-    .base64()
-    .optional()
-    .describe('the data that digestValue is computed from, for devices that compute the hash themselves; absent from 64 KiB on'),
-  signatureAlgorithmOid: ObjectIdentifier.optional().describe('absent if neither a certificate nor the parameters determine it'),
-});
+const DigestEntryToSign = z
+  .strictObject({
+    id: z.string().describe('ID of the document, by which the signature value is returned'),
+    digestAlgOID: ObjectIdentifier.describe('hash of dataToSign'),
+    digestValue: z.base64().describe('the digest that the device signs'),
+    dataToSign: z
+      .base64()
+      .optional()
+      .describe('the data that digestValue is computed from, for devices that compute the hash themselves; absent from 64 KiB on'),
+    signatureAlgorithmOid: ObjectIdentifier.optional().describe('absent if neither a certificate nor the parameters determine it'),
+  })
+  .meta({ id: 'DigestToSign', description: 'a digest that the device signs' });
+
+const DataToSign = z
+  .strictObject({
+    digest: z.array(DigestEntryToSign).max(documentsAbsoluteMax).describe('one entry for each value that remoteSign needs'),
+  })
+  .meta({ id: 'DataToSign', description: 'the digests that the device signs' });
 
 /** Returns the entry for a device. `algorithm` is undefined if it is unknown. */
 function digestEntry(
@@ -85,9 +101,7 @@ export const remotePreSign = operation({
     signatureThreadId: z
       .string()
       .describe('identifies the session that remoteSign completes; anyone who knows it can complete it, so protect it like a password'),
-    signerData: z.strictObject({
-      digest: z.array(DigestEntryToSign).max(documentsAbsoluteMax).describe('one entry for each value that remoteSign needs'),
-    }),
+    signerData: DataToSign,
   }),
   async run({ parameters, inputDocuments, signerCertificate, certificateChain }, context) {
     const { caller, config, sessions } = context;

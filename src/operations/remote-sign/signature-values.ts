@@ -1,22 +1,27 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { Refusal } from '../../result-codes.ts';
+import { limitedBy } from '../../fields/documented.ts';
 import { Base64, Text } from '../../fields/values.ts';
 
 const at = '/signatureValues/signatureValueMapping';
 
 /** Interface, remoteSign: `signatureValues`. */
-export const SignatureValues = z.strictObject({
-  signatureValueMapping: z
-    .array(
-      z.strictObject({
-        id: Text.describe('ID of the digest entry'),
-        signatureValue: Base64.describe('base64; ECDSA: r and s concatenated, or DER'),
-      }),
-    )
-    .max(documentsAbsoluteMax)
-    .describe('one value for each digest entry of the session, in any order'),
-});
+export const SignatureValues = z
+  .strictObject({
+    signatureValueMapping: z
+      .array(
+        z
+          .strictObject({
+            id: Text.describe('ID of the digest entry'),
+            signatureValue: Base64.describe('base64; ECDSA: r and s concatenated, or DER'),
+          })
+          .meta({ id: 'SignatureValue', description: 'the value of a digest of the session' }),
+      )
+      .max(documentsAbsoluteMax)
+      .meta({ description: 'one value for each digest entry of the session, in any order', minItems: 1, ...limitedBy('documentsMax') }),
+  })
+  .meta({ id: 'SignatureValues', description: 'values that were made elsewhere' });
 
 /** Values by the ID of their digest. */
 export type ValueMapping = ReadonlyMap<string, Uint8Array>;

@@ -11,13 +11,14 @@ import { Base64, Secret, RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const RevokeCertificateRequest = z.strictObject({
-  certificate: Base64,
+  certificate: Base64.describe('the certificate: base64 of its DER, or of PEM text'),
   requestID: RequestId.optional(),
   password: Secret.optional().describe("the key's password, or a one-time password for REVOKE; verified if given"),
   transactionId: Secret.optional().describe('transaction that the key is bound to; required if it is bound to one'),
   authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; verified if given'),
   reason: z
     .enum(revocationReasons)
+    .meta({ id: 'RevocationReason', description: 'why a certificate is revoked' })
     .default('UNSPECIFIED')
     .describe('CERTIFICATE_HOLD can be lifted by REMOVE_FROM_CRL; UNUSED is published as unspecified'),
 });

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
+import { SenderResponses } from '../fields/sender-responses.ts';
 import { exampleReference } from '../fields/key-reference.ts';
+import { having, where } from '../../fields/documented.ts';
 import { longText } from '../../fields/long-values.ts';
 import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
-import { isMailbox } from '../../certificates/internet-names.ts';
+import { Mailbox } from '../../certificates/pkcs10.ts';
 
 /**
  * Control characters other than line breaks and tabs, which could control a terminal or a protocol.
@@ -25,23 +27,16 @@ const Message = longText(maxCharacters)
   .describe('the text; by SMS at most 1,600 characters');
 
 /** Interface, Subscriber. */
-const SubscriberField = z.strictObject({
-  emailAddress: z.string().refine(isMailbox, 'not an e-mail address').optional().describe('e-mail address'),
-  phoneNumber: z
-    .string()
-    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
-    .optional()
-    .describe('mobile number, E.164'),
-});
-
-const SenderResponse = z.strictObject({
-  date: z.int().describe('time when the gateway answered or timed out, milliseconds since 1970 (UTC)'),
-  responseCode: z.string().optional().describe('status code of the gateway; absent if it gave none'),
-  url: z.string().describe('the gateway'),
-  messageID: z.string().optional().describe('identifier of the message at the gateway'),
-  freeText: z.string().optional().describe('response text of the gateway, or the reason for its absence'),
-  ID: z.string().describe('identifier of the message in signetd'),
-});
+const SubscriberField = z
+  .strictObject({
+    emailAddress: Mailbox.optional().describe('e-mail address, ASCII'),
+    phoneNumber: z
+      .string()
+      .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
+      .optional()
+      .describe('mobile number, E.164'),
+  })
+  .meta({ id: 'Subscriber', description: 'where a person gets messages' });
 
 /** Sends a text to the given subscriber or to that of a key (contract §7). */
 export const sendMessage = operation({
@@ -51,19 +46,19 @@ export const sendMessage = operation({
   takesIdempotencyKey: true,
   pace: 'messagesPerMinute',
   summary: 'Sends a text to a subscriber by SMS, or by e-mail if there is no number or the SMS gateway fails.',
-  request: z.strictObject({
-    message: Message,
-    keyReferenceId: Sha1Hex.transform((text) => parseKeyReferenceId(text))
-      .optional()
-      .describe('a key whose subscriber receives the message, unless another is given'),
-    subscriber: SubscriberField.optional().describe('recipient of the message'),
-    requestID: RequestId.optional().describe('returned unchanged'),
-  }),
+  request: z
+    .strictObject({
+      message: Message,
+      keyReferenceId: Sha1Hex.transform((text) => parseKeyReferenceId(text))
+        .optional()
+        .describe('a key whose subscriber receives the message, unless another is given'),
+      subscriber: SubscriberField.optional().describe('recipient of the message'),
+      requestID: RequestId.optional(),
+    })
+    .meta({ ...where({ not: having({ subscriber: {} }) }, having({ keyReferenceId: {} })) }),
   example: { message: 'Your document is ready to be signed.', keyReferenceId: exampleReference.reference },
   answer: z.strictObject({
-    senderResponses: z
-      .strictObject({ senderResponse: z.array(SenderResponse).describe('in the order in which the gateways were asked') })
-      .describe('responses of the gateways; also with 2/251 if any was asked'),
+    senderResponses: SenderResponses.describe('responses of the gateways; also with 2/251 if any was asked'),
   }),
   async run({ message, keyReferenceId, subscriber }, { caller, keys, audit, messages }) {
     if (keyReferenceId === undefined && subscriber === undefined) {

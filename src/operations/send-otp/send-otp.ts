@@ -4,17 +4,25 @@ import { bindingHash } from '../../keys/digest-binding.ts';
 import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { otpUses } from '../../keys/otp.ts';
 import { Refusal } from '../../result-codes.ts';
-import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { boundDigests, OtpSignerData } from '../fields/bound-digests.ts';
+import { SenderResponses } from '../fields/sender-responses.ts';
 import { exampleReference } from '../fields/key-reference.ts';
+import { having, where } from '../../fields/documented.ts';
 import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
-const SendOtpRequest = z.strictObject({
-  action: z.enum(otpActions).describe('the only action that the one-time password authorises'),
-  signerData: SignerData,
-  keyReference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
-  requestID: RequestId.optional(),
-});
+const SendOtpRequest = z
+  .strictObject({
+    action: z.enum(otpActions).meta({ id: 'OTPAction', description: 'the only action that the one-time password authorises' }),
+    signerData: OtpSignerData,
+    keyReference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe(
+      'identifies the key: SHA-1 of its certificate, hexadecimal',
+    ),
+    requestID: RequestId.optional(),
+  })
+  .meta({
+    ...where(having({ action: { const: 'SIGN' } }), having({ signerData: having({ digest: { minItems: 1 } }) })),
+  });
 
 /**
  * Creates a one-time password for one action on a key (contract §6), and returns it or has it
@@ -37,6 +45,7 @@ export const sendOtp = operation({
   },
   answer: z.strictObject({
     password: z.string().optional().describe('the one-time password: eight digits; absent if it is delivered to the subscriber'),
+    senderResponses: SenderResponses.optional().describe('responses of the gateways; only with 2/251, if any was asked'),
   }),
   async run({ action, signerData, keyReference }, { caller, config, keys, identities, audit, deliver }) {
     audit.key = keyReference;

@@ -27,7 +27,7 @@ import { signingKey } from './signing-key.ts';
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
   parameters: SignatureParameters,
-  inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
+  inputDocuments: InputDocuments,
   optionalInputs: OptionalInputs.optional(),
   requestID: RequestId.optional(),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exactlyOneOf } from '../../fields/documented.ts';
 import { RawSignature } from '../raw/raw-fields.ts';
 import { Code2DDocSignature } from '../twoddoc/code-fields.ts';
 import { sharedMembers } from './shared-members.ts';
@@ -8,17 +9,26 @@ import { XP7Signature } from './xp7-signature.ts';
 /**
  * All signature parameters of the interface; members that are not supported yet are checked too.
  */
-export const SignatureParameters = z.strictObject({
-  rawSignature: RawSignature.optional().describe('signs the bytes of each document, or its digest'),
-  code2DDocSignature: Code2DDocSignature.optional()
-    .describe('signs each document, a 2D-Doc data zone, and returns its code')
-    .meta({ examples: [{ code2DDocParameters: { outputMode: 'IMAGE', checkDigitalIdentity: true } }] }),
-  envelopedXAdESSignature: z
-    .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
-    .optional()
-    .describe('a XAdES signature in each document, which is XML'),
-  XP7Signature: XP7Signature.optional().describe('a signature in the format that XP7Format names'),
-});
+export const SignatureParameters = z
+  .strictObject({
+    rawSignature: RawSignature.optional(),
+    code2DDocSignature: Code2DDocSignature.optional(),
+    envelopedXAdESSignature: z
+      .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
+      .meta({ id: 'EnvelopedXAdESSignature', description: 'a XAdES signature in each document, which is XML' })
+      .optional(),
+    XP7Signature: XP7Signature.optional(),
+  })
+  .meta({
+    id: 'SignatureParameters',
+    description: 'the kind of signature: exactly one member',
+    ...exactlyOneOf({
+      XP7Signature: 'XP7SignatureParameters',
+      envelopedXAdESSignature: 'EnvelopedXAdESSignatureParameters',
+      rawSignature: 'RawSignatureParameters',
+      code2DDocSignature: 'Code2DDocSignatureParameters',
+    }),
+  });
 export type SignatureParameters = z.output<typeof SignatureParameters>;
 
 /**

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { having, where } from '../../fields/documented.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
 import { sharedMembers } from './shared-members.ts';
 import { DetachedXadesParameters, EnvelopedProviderParameters, EnvelopingProviderParameters } from './xml-fields.ts';
 
-const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
+const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']).meta({ id: 'RevocationValueChoice', description: 'revocation data to include' });
 
 /**
  * Checks whether an issue concerns the field or one that contains it: it is then invalid, not
@@ -16,16 +17,16 @@ function isOfProviders(path: readonly PropertyKey[] = []): boolean {
 /** Interface, XP7Signature. */
 export const XP7Signature = z
   .strictObject({
-    XP7Format: z
-      .enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7'])
-      .describe(
+    XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']).meta({
+      id: 'SignatureFormat',
+      description:
         'CXP_7: CAdES; EXXP_7: XAdES in the document (enveloped); EGXXP_7: XAdES that contains the document (enveloping); DXXP_7: one detached XAdES over all documents; PXP_7: PAdES',
-      ),
+    }),
     ...sharedMembers,
     contentPreparation: z
       .strictObject({ PDFContent: PdfContent.optional() })
-      .optional()
-      .describe('for PXP_7: changes of the pages before the signature'),
+      .meta({ id: 'ContentPreparation', description: 'for PXP_7: changes of the pages before the signature' })
+      .optional(),
     validateSignatures: z
       .boolean()
       .optional()
@@ -47,12 +48,16 @@ export const XP7Signature = z
           .optional()
           .describe('whether an archive time-stamp is added (level LTA); an extension of the interface'),
       })
-      .optional()
-      .describe('level LT: the signature includes certificates and revocation data; needs timeStamp'),
+      .meta({
+        id: 'LongTermValidation',
+        description: 'level LT: the signature includes certificates and revocation data; needs timeStamp',
+      })
+      .optional(),
     XP7Providers: z
       .strictObject({
         CXP7Parameters: z
           .strictObject({ detached: z.boolean().describe('whether the signature excludes the content') })
+          .meta({ id: 'CAdESParameters', description: 'parameters of CAdES' })
           .optional()
           .describe('required with CXP_7'),
         DXXP7Parameters: DetachedXadesParameters.optional().describe('for DXXP_7'),
@@ -60,8 +65,8 @@ export const XP7Signature = z
         PXP7Parameters: PdfParameters.optional().describe('for PXP_7'),
         EGXXP7Parameters: EnvelopingProviderParameters.optional().describe('for EGXXP_7'),
       })
-      .optional()
-      .describe('parameters of the formats; only those of XP7Format are used'),
+      .meta({ id: 'SignatureFormatParameters', description: 'parameters of the formats; only those of XP7Format are used' })
+      .optional(),
   })
   .refine(({ XP7Format, XP7Providers }) => XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined, {
     // There is no default: attached and detached signatures are delivered differently.
@@ -69,5 +74,11 @@ export const XP7Signature = z
     message: 'required with XP7Format CXP_7',
     // Missing fields are reported before invalid ones, so this is checked even if there are issues.
     when: ({ value, issues }) => typeof value === 'object' && value !== null && !issues.some(({ path }) => isOfProviders(path)),
+  })
+  .meta({
+    id: 'XP7SignatureOptions',
+    description: 'a signature in the format that XP7Format names',
+    ...where(having({ XP7Format: { const: 'CXP_7' } }), having({ XP7Providers: having({ CXP7Parameters: {} }) })),
+    dependentRequired: { longTermValidation: ['timeStamp'], recovery: ['timeStamp'] },
   });
 export type XP7Signature = z.output<typeof XP7Signature>;

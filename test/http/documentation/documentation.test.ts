@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fieldRows } from '../../../src/http/documentation/field-rows.ts';
+import { fieldsOf } from '../../../src/http/documentation/field-tree.ts';
 import { html } from '../../../src/http/documentation/html.ts';
 import { operations } from '../../../src/operations/table.ts';
 import { resultCodes } from '../../../src/result-codes.ts';
-import { certificateRequest, contentDocument, send, textOf } from '../../support/api.ts';
+import { certificateRequest, contentDocument, description, send, textOf } from '../../support/api.ts';
 
 const OpenApi = z.looseObject({
   openapi: z.literal('3.1.0'),
@@ -23,7 +23,7 @@ describe('/openapi.json', () => {
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const { paths } = OpenApi.parse(JSON.parse(text));
     expect(Object.keys(paths)).toEqual([...operations.map(({ path }) => `${rootOf(path)}/${path}`), '/ftm/files', '/ftm/files/{fileID}']);
-    expect(Object.keys(paths['/ftm/files/{fileID}'] ?? {})).toEqual(['get', 'delete']);
+    expect(Object.keys(paths['/ftm/files/{fileID}'] ?? {})).toEqual(['get', 'head', 'delete']);
   });
 
   it.each(['/openapi.json', '/docs'])('%s is for registered clients, and is read alone', async (path) => {
@@ -82,28 +82,68 @@ describe('/docs', () => {
   it('names every operation, field and code, and loads nothing', async () => {
     const { status, headers, text } = await send('app', { path: '/docs', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    for (const { path } of operations) expect(text).toContain(`POST ${rootOf(path)}/${path}`);
-    for (const [name, { minor }] of Object.entries(resultCodes)) expect(text.includes(name) && text.includes(`>${minor}<`)).toBe(true);
-    for (const path of ['POST /ftm/files', 'GET /ftm/files/{fileID}', 'DELETE /ftm/files/{fileID}']) expect(text).toContain(path);
+    for (const { path } of operations) expect(text).toContain(`<span class="method">POST</span> <code>${rootOf(path)}/${path}</code>`);
+    for (const [name, { major, minor }] of Object.entries(resultCodes))
+      expect(text.includes(name) && text.includes(`>${major}/${minor}<`)).toBe(true);
+    for (const [method, path] of [
+      ['POST', '/ftm/files'],
+      ['GET', '/ftm/files/{fileID}'],
+      ['HEAD', '/ftm/files/{fileID}'],
+      ['DELETE', '/ftm/files/{fileID}'],
+    ])
+      expect(text).toContain(`<span class="method">${method}</span> <code>${path}</code>`);
     expect(text).toContain('/keyReference/reference');
-    expect(text).not.toMatch(/<script|src=|url\(|https?:\/\/(?!signetd\.example)/);
-    const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? '';
-    const hash = createHash('sha256').update(style).digest('base64');
-    expect(headers['content-security-policy']).toBe(`default-src 'none';frame-ancestors 'none';style-src 'sha256-${hash}'`);
+    expect(text).not.toMatch(/<script[^>]|src=|url\(|\son[a-z]+=|\sstyle=|https?:\/\/(?!signetd\.example)/);
+    const hashOf = (element: string): string => {
+      const content = new RegExp(`<${element}>([^]*?)</${element}>`).exec(text)?.[1] ?? '';
+      return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+    };
+    expect(headers['content-security-policy']).toBe(
+      `default-src 'none';frame-ancestors 'none';style-src ${hashOf('style')};script-src ${hashOf('script')};base-uri 'none';form-action 'none'`,
+    );
+  });
+
+  it('is the same page on the listener of the operator, for browsers without a client certificate', async () => {
+    for (const path of ['/docs', '/openapi.json']) {
+      const { text } = await send('app', { path, method: 'GET' });
+      const response = await fetch(`${description.opsUrl}${path}`);
+      expect([response.status, await response.text()]).toEqual([200, text]);
+    }
+    const posted = await fetch(`${description.opsUrl}/docs`, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
   it('escapes everything that it shows', () => {
     expect(html`<p title="${'"'}">${'<b>&'}${html`<i>${1}</i>`}</p>`.markup).toBe('<p title="&quot;">&lt;b&gt;&amp;<i>1</i></p>');
   });
 
-  it('shows fields with their limits', () => {
-    const schema = {
-      type: 'object',
-      properties: { list: { type: 'array', minItems: 1, items: { enum: ['A', 'B'] } } },
-      required: ['list'],
+  it('shows fields with their limits, and which of them exclude each other', () => {
+    const schemas = {
+      Choice: { oneOf: [{ $ref: '#/components/schemas/One' }, { $ref: '#/components/schemas/Other' }] },
+      One: {
+        type: 'object',
+        properties: { id: { type: 'string' }, one: { type: 'integer', minimum: 1, maximum: 9 } },
+        required: ['id', 'one'],
+      },
+      Other: {
+        type: 'object',
+        properties: { id: { type: 'string' }, other: { type: 'array', minItems: 1, items: { enum: ['A', 'B'] } } },
+        required: ['id', 'other'],
+      },
     };
-    expect(fieldRows(schema)).toEqual([
-      { pointer: '/list', type: 'list of A | B', required: true, description: '', limits: ['at least 1'] },
+    const field = { values: [], limits: [], description: '', fields: [] };
+    expect(fieldsOf({ $ref: '#/components/schemas/Choice' }, schemas)).toEqual([
+      { ...field, name: 'id', pointer: '/id', type: 'string', need: 'required' },
+      { ...field, name: 'one', pointer: '/one', type: 'integer', need: 'one of', limits: ['1 to 9'] },
+      {
+        ...field,
+        name: 'other',
+        pointer: '/other',
+        type: 'list of choice',
+        need: 'one of',
+        values: ['A', 'B'],
+        limits: ['at least 1 entry'],
+      },
     ]);
   });
 });
