@@ -8,6 +8,8 @@ import { warnOfReadableFiles } from '../config/readable-files.ts';
 import { Reloader, type LastReload } from '../config/reloader.ts';
 import { createApi } from '../http/api/api.ts';
 import { Guard } from '../http/api/guard.ts';
+import type { Express } from 'express';
+import { mountDocumentation } from '../http/documentation/mount.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
 import type { ReloadableTls } from '../http/tls/reload.ts';
@@ -184,7 +186,8 @@ async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
   { token, clients, keys, audit, published, guard, services, transfers }: OpenedServices,
 ): Promise<() => void> {
-  const api = createApi({ operations, ...config.paths }, () => services.requests);
+  const paths = { operations, ...config.paths };
+  const api = createApi(paths, () => services.requests);
   const isRegistered = (spki: string): boolean => clients.knows(spki);
   const presented = clients.presented.bind(clients);
   const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered, presented });
@@ -208,7 +211,13 @@ async function serve(
     config: () => reloader.config,
     console: consoleLinks(config.listeners.operations, signIns, () => addressOf(servers.operations)),
   };
-  const mounts = consoleMounts(config.listeners.operations, { administration, signIns, metrics: metrics.registry, log, parts });
+  const mounts = [
+    // For browsers that have no client certificate.
+    (app: Express) => {
+      mountDocumentation(app, paths, () => ({ limits: reloader.config.limits, check: async () => Promise.resolve() }));
+    },
+    ...consoleMounts(config.listeners.operations, { administration, signIns, metrics: metrics.registry, log, parts }),
+  ];
   const servers: Servers = {
     api: apiListener.server,
     operations: createOperationsServer(health, metrics, config.listeners.operations, mounts),
