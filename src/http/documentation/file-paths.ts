@@ -14,7 +14,10 @@ export type FilePaths = Readonly<Record<string, Readonly<Record<string, FileOper
 
 /** A body of any bytes (OpenAPI 3.1, 4.8.14.2; the format is that of 3.0, which generators read). */
 const bytes: Schema = { type: 'string', format: 'binary' };
-const nameHeader = { description: 'the name of the file, percent-encoded UTF-8', schema: { type: 'string' } };
+const nameHeader = {
+  description: 'the name of the file, percent-encoded UTF-8',
+  schema: { type: 'string', pattern: "^(?:[A-Za-z0-9._~!$&()*+,;=:@'-]|%[0-9A-Fa-f]{2})+$" },
+};
 const fileID = { name: 'fileID', in: 'path', required: true, description: 'as the upload answered it', schema: { type: 'string' } };
 const fileHeaders = {
   'Content-Length': { description: 'size of the file in bytes', required: true, schema: { type: 'integer' } },
