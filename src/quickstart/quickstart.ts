@@ -258,7 +258,9 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
   The SMS and e-mail messages that it sends arrive as files in ${description.outboxDirectory ?? layout.outbox}.
   Everything that a caller needs is in ${layout.description}.
 
-  Next: read docs/api.md, change the request and send it again, see ${description.opsUrl}/health/ready,
+  The API is documented at ${description.opsUrl}/docs and in docs/api.md.
+
+  Next: change the request and send it again, see ${description.opsUrl}/health/ready,
   stop with "${commands.stop}"; "${commands.start}" starts it again with the same data.
 
   It also signed a PDF, visibly${typeof code === 'string' ? '. Open it first' : ', and a 2D-Doc code. Open them first'}:
