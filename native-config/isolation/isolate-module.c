@@ -4,6 +4,9 @@
  * resolved among those libraries first, and returns its function list. Without it, a module that
  * links libcrypto calls the OpenSSL that Node exports, which has a different version and build
  * options (dlopen(3), RTLD_DEEPBIND).
+ *
+ * The list is asked for once: the client module of p11-kit makes another instance, with sessions of
+ * its own, at each call of C_GetFunctionList, and this process asks from more than one place.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +21,8 @@ typedef ck_rv (*get_function_list)(void **);
 enum { ckr_general_error = 5 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static get_function_list real;
+static void *functions;
+static ck_rv outcome = ckr_general_error;
 
 static void open_module(void) {
   const char *path = getenv("SIGNETD_ISOLATED_MODULE");
@@ -28,11 +32,13 @@ static void open_module(void) {
   }
   /* Never closed: modules keep threads and handlers that outlive dlclose. */
   void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  if (module != NULL) real = (get_function_list)dlsym(module, "C_GetFunctionList");
-  if (real == NULL) fprintf(stderr, "the module cannot be opened in isolation: %s\n", dlerror());
+  get_function_list real = module == NULL ? NULL : (get_function_list)dlsym(module, "C_GetFunctionList");
+  if (real != NULL) outcome = real(&functions);
+  else fprintf(stderr, "the module cannot be opened in isolation: %s\n", dlerror());
 }
 
 __attribute__((visibility("default"))) ck_rv C_GetFunctionList(void **list) {
   pthread_once(&once, open_module);
-  return real == NULL ? ckr_general_error : real(list);
+  if (outcome == 0) *list = functions;
+  return outcome;
 }

@@ -29,12 +29,12 @@ const typesOf = (template: Attribute[]): number[] => template.map(({ type }) => 
 
 describe('the profiles that are shipped', () => {
   it('are those that the documentation promises', () => {
-    expect(shipped.toSorted()).toEqual(['cloudhsm', 'luna', 'nethsm', 'nshield', 'softhsm2', 'utimaco', 'yubihsm2']);
+    expect(shipped.toSorted()).toEqual(['cloudhsm', 'luna', 'nethsm', 'nshield', 'p11-kit', 'softhsm2', 'utimaco', 'yubihsm2']);
   });
 
   it.each(shipped)('%s is well formed, and says where it comes from', (name) => {
     const profile = loadProfile(name);
-    expect(profile.tried).toBe(name === 'softhsm2');
+    expect(profile.tried).toBe(['p11-kit', 'softhsm2'].includes(name));
     for (const source of profile.source) expect(source.length).toBeGreaterThan(20);
     if (profile.pin !== undefined) expect(isPattern(profile.pin.pattern)).toBe(true);
   });

@@ -43,6 +43,8 @@ export const ModuleProfile = z.strictObject({
       }),
     )
     .default([]),
+  /** Whether the module is always opened as with `token.isolateModule`. */
+  isolateModule: z.boolean().default(false),
   /** Maximum number of open sessions in one process. */
   sessionLimit: z.int().min(2).optional(),
   /**

@@ -36,7 +36,7 @@ export function prepare(config: TokenConfig, pinOwner: 'self' | 'anyone' = 'self
  */
 export function fileToLoad(config: TokenConfig, profile: ModuleProfile): string {
   const path = modulePath(config, profile);
-  return config.isolateModule ? isolated(path) : path;
+  return config.isolateModule || profile.isolateModule ? isolated(path) : path;
 }
 
 /** Built by packaging/bootstrap.sh from native-config/isolation/isolate-module.c. */
@@ -49,7 +49,7 @@ const shim = fileURLToPath(new URL('../../../dist/isolate-module.so', import.met
  * @throws {ConfigError} if the shim is not built
  */
 function isolated(path: string): string {
-  if (!existsSync(shim)) throw new ConfigError(`token.isolateModule: ${shim} is missing; the build makes it (sh packaging/bootstrap.sh)`);
+  if (!existsSync(shim)) throw new ConfigError(`isolateModule: ${shim} is missing; the build makes it (sh packaging/bootstrap.sh)`);
   process.env['SIGNETD_ISOLATED_MODULE'] = path;
   return shim;
 }

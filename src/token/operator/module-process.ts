@@ -7,7 +7,7 @@ import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';
 import { logInWith } from '../host/pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
-import { pkcs11Code, slotOf, type Session } from '../host/session.ts';
+import { pkcs11Code, pkcs11js, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
@@ -61,7 +61,7 @@ function load(): Loaded {
   }
   try {
     const module = Module.load(path, config.profile);
-    module.initialize();
+    module.initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
     return { module, path, profile };
   } catch (error) {
     throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${reasonOf(error)}`);
