@@ -44,11 +44,18 @@ export function withoutKeyPool(environment: QuickstartEnvironment): void {
 export class DaemonProcess {
   readonly #configFile: string;
   readonly #opsUrl: string;
+  #program: string;
   #child: ChildProcess | undefined;
 
-  constructor(configFile: string, opsUrl: string) {
+  constructor(configFile: string, opsUrl: string, program = 'dist/main.js') {
     this.#configFile = configFile;
     this.#opsUrl = opsUrl;
+    this.#program = program;
+  }
+
+  /** The next start is of another build. */
+  upgradeTo(program: string): void {
+    this.#program = program;
   }
 
   /** Starts it and waits until it is ready. */
@@ -112,7 +119,7 @@ export class DaemonProcess {
 
   #spawn(): void {
     const log = openSync(logFile(), 'a');
-    this.#child = spawn(process.execPath, [...nodeFlags, 'dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
+    this.#child = spawn(process.execPath, [...nodeFlags, this.#program, '--config', this.#configFile], { stdio: ['ignore', log, log] });
     closeSync(log);
   }
 

@@ -43,7 +43,7 @@ export class TwoDaemons {
     const certificate = new X509Certificate(readFileSync(clients['other']?.certificate ?? ''));
     await registerClient(store, { certificate, name: 'other', tenant: 'other', roles: ['keys', 'signature'] });
     await store.close();
-    const host = await tokenHost(configFile);
+    const host = await startTokenHost(configFile);
 
     const port = randomInt(20_000, 29_990);
     const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, Record<string, unknown>>>;
@@ -79,7 +79,8 @@ export class TwoDaemons {
   }
 }
 
-async function tokenHost(configFile: string): Promise<ChildProcess> {
+/** Starts a token host that lives when daemons are killed, and waits until it listens. */
+export async function startTokenHost(configFile: string): Promise<ChildProcess> {
   const token = loadTokenConfig(configFile);
   const host = spawn(process.execPath, ['--jitless', 'dist/token-host.js', '--config', configFile], {
     env: { PATH: process.env['PATH'], ...token.environment },
