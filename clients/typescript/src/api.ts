@@ -948,7 +948,7 @@ export interface components {
             /** @description RFC 4519 short name, or object identifier, of the attribute */
             identifier: string;
             identifierType: components["schemas"]["IdentifierType"];
-            /** @description the text */
+            /** @description the text, as long as the attribute allows */
             value: string;
         };
         /** @description further attributes of the name */
@@ -958,7 +958,7 @@ export interface components {
         };
         /** @description a prefix and its namespace */
         NamespaceBinding: {
-            /** @description namespace of the prefix */
+            /** @description namespace of the prefix, an absolute URI */
             namespaceURI: string;
             /** @description prefix used in the XPath */
             prefix: string;
@@ -1308,7 +1308,7 @@ export interface components {
             /** @description the gateway */
             url: string;
         };
-        /** @description the responses of the gateways */
+        /** @description responses of the gateways */
         SenderResponses: {
             /** @description in the order in which the gateways were asked */
             senderResponse: components["schemas"]["SenderResponse"][];
@@ -1348,6 +1348,8 @@ export interface components {
             /** @description that of the request */
             requestID?: string;
             result: components["schemas"]["Result"];
+            /** @description responses of the gateways; only with 2/251, if any was asked */
+            senderResponses?: components["schemas"]["SenderResponses"];
         };
         /**
          * @description how the key is activated
@@ -2083,7 +2085,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2136,7 +2138,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; after a failure, `width` is 0 and `height` is 0. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. After a failure, `width` is 0 and `height` is 0. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2171,10 +2173,9 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description the bytes of the file; their media type is kept */
+        /** @description the bytes of the file. Any other media type may be sent, and is kept. */
         requestBody: {
             content: {
-                "*/*": string;
                 "application/octet-stream": string;
             };
         };
@@ -2343,7 +2344,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2388,7 +2389,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2448,7 +2449,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2494,7 +2495,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2540,7 +2541,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2587,7 +2588,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2643,7 +2644,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2701,7 +2702,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2754,7 +2755,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];
@@ -2822,7 +2823,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too. */
+            /** @description The outcome. Members beside `result` and `requestID` are there after a success. */
             200: {
                 headers: {
                     "X-API-Version": components["headers"]["ApiVersion"];

@@ -434,7 +434,7 @@ class NameField(TypedDict):
     identifierType: IdentifierType
     value: str
     """
-    the text
+    the text, as long as the attribute allows
     """
 
 
@@ -456,7 +456,7 @@ class NamespaceBinding(TypedDict):
 
     namespaceURI: str
     """
-    namespace of the prefix
+    namespace of the prefix, an absolute URI
     """
     prefix: str
     """
@@ -792,7 +792,7 @@ class SenderResponse(TypedDict):
 
 class SenderResponses(TypedDict):
     """
-    the responses of the gateways
+    responses of the gateways
     """
 
     senderResponse: list[SenderResponse]
@@ -1973,6 +1973,10 @@ class SendOTPResponse(TypedDict):
     password: NotRequired[str]
     """
     the one-time password: eight digits; absent if it is delivered to the subscriber
+    """
+    senderResponses: NotRequired[SenderResponses]
+    """
+    responses of the gateways; only with 2/251, if any was asked
     """
 
 
