@@ -12,6 +12,8 @@ export interface Difference {
   readonly what: string;
   /** What an operator does about it. */
   readonly advice: string;
+  /** Whether signetd cannot go on as before without it. */
+  readonly isNeeded: boolean;
 }
 
 export interface TokenComparison {
@@ -26,16 +28,18 @@ export interface TokenComparison {
 interface Expected {
   readonly what: string;
   readonly advice: string;
-  /** Whether the token may lack it. */
-  readonly isOptional: boolean;
+  /** `may lack`: a key that is being made or destroyed, or was destroyed. */
+  readonly token: 'needed' | 'replaced by signetd' | 'may lack';
 }
 
 /** Compares the keys that state and configuration refer to with those on the token. */
 export async function compareWithToken(config: Config, objects: readonly ObjectReport[]): Promise<TokenComparison> {
   const expected = await expectedKeys(config);
   const present = new Map(objects.filter(({ kind }) => kind === 'private key' || kind === 'secret key').map((one) => [one.id, one]));
-  const gaps = [...expected].flatMap(([id, { what, advice, isOptional }]) => (isOptional || present.has(id) ? [] : [{ id, what, advice }]));
-  const orphans = [...present.values()].flatMap(({ id }) => (expected.has(id) ? [] : [{ id, ...orphan(id) }]));
+  const gaps = [...expected].flatMap(([id, { what, advice, token }]) =>
+    token === 'may lack' || present.has(id) ? [] : [{ id, what, advice, isNeeded: token === 'needed' }],
+  );
+  const orphans = [...present.values()].flatMap(({ id }) => (expected.has(id) ? [] : [{ id, ...orphan(id), isNeeded: false }]));
   return { matching: [...present.keys()].filter((id) => expected.has(id)).length, orphans, gaps };
 }
 
@@ -48,7 +52,7 @@ async function expectedKeys(config: Config): Promise<Map<string, Expected>> {
     expected.set(macKeyId, {
       what: 'the MAC key, which verifies passwords',
       advice: 'signetd does not start without it: restore the backup of the token',
-      isOptional: !hasMacKey,
+      token: hasMacKey ? 'needed' : 'may lack',
     });
   } finally {
     await snapshot.close();
@@ -59,7 +63,7 @@ async function expectedKeys(config: Config): Promise<Map<string, Expected>> {
   };
   for (const [name, { keyId }] of Object.entries(configured)) {
     const what = name === 'timeStampAuthority' ? 'the key of the time-stamp authority' : `the key of the certificate authority ${name}`;
-    expected.set(keyId, { what, advice: 'restore the backup of the token that has it', isOptional: false });
+    expected.set(keyId, { what, advice: 'restore the backup of the token that has it', token: 'needed' });
   }
   return expected;
 }
@@ -70,27 +74,39 @@ function stored({ use, name, tenant }: StoredKey): Expected {
       return {
         what: `key ${name} of tenant ${tenant}`,
         advice: `if signetctl state compare lists its removal, state confirm removes it here too; otherwise restore the backup of the token that has it, or revoke its certificate and run signetctl key remove ${name}`,
-        isOptional: false,
+        token: 'needed',
       };
     case 'identity':
       return {
         what: `the 2D-Doc identity with key ${name} of tenant ${tenant}`,
         advice: 'restore the backup of the token that has it, or remove the identity and add it again',
-        isOptional: false,
+        token: 'needed',
       };
     case 'pool':
-      return { what: 'a key made ahead', advice: 'nothing to do: nobody has used it, and signetd makes others', isOptional: false };
+      return {
+        what: 'a key made ahead',
+        advice: 'nothing to do: nobody has used it, and signetd makes others',
+        token: 'replaced by signetd',
+      };
     case 'service':
-      return { what: `the service key for ${name}`, advice: 'nothing to do: signetd makes another at its next start', isOptional: false };
+      return {
+        what: `the service key for ${name}`,
+        advice: 'nothing to do: signetd makes another at its next start',
+        token: 'replaced by signetd',
+      };
     case 'ocsp':
-      return { what: `a key of the OCSP responder of ${name}`, advice: 'nothing to do: signetd makes another', isOptional: false };
+      return {
+        what: `a key of the OCSP responder of ${name}`,
+        advice: 'nothing to do: signetd makes another',
+        token: 'replaced by signetd',
+      };
     case 'journal':
     case 'gone':
-      return { what: '', advice: '', isOptional: true };
+      return { what: '', advice: '', token: 'may lack' };
   }
 }
 
-function orphan(text: string): Omit<Difference, 'id'> {
+function orphan(text: string): Pick<Difference, 'what' | 'advice'> {
   const id = parseKeyId(text);
   const other = 'if no other state store uses this token';
   if (isIdentityKey(id)) {

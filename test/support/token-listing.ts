@@ -43,3 +43,17 @@ export function changeKeyId(quickstartDirectory: string, id: string, next: strin
     { env: { ...process.env, SOFTHSM2_CONF: join(directory, 'softhsm2.conf') }, stdio: 'ignore' },
   );
 }
+
+/** Deletes a private key from a quickstart's token, as the vendor's tool does. */
+export function deletePrivateKey(quickstartDirectory: string, id: string): void {
+  const directory = join(quickstartDirectory, 'token');
+  execFileSync(
+    'pkcs11-tool',
+    [
+      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
+      ...['--login', '--pin', readFileSync(join(directory, 'pin'), 'utf8').trim()],
+      ...['--delete-object', '--type', 'privkey', '--id', id],
+    ],
+    { env: { ...process.env, SOFTHSM2_CONF: join(directory, 'softhsm2.conf') }, stdio: 'ignore' },
+  );
+}

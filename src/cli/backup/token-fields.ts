@@ -24,16 +24,18 @@ export async function comparedWithToken(configPath: string, root = '/'): Promise
   const { value, direct } = await askToken(configPath, async (reports) => (await reports.inventory()).objects);
   const comparison = await compareWithToken(config, value);
   const { orphans, gaps, matching } = comparison;
+  const needed = gaps.filter(({ isNeeded }) => isNeeded).length;
   const rows = (kind: string, differences: readonly Difference[]): string[][] =>
     differences.map(({ id, what, advice }) => [kind, id, what, advice]);
   const all = [...rows('gap', gaps), ...rows('orphan', orphans)];
+  const listed = all.length === 0 ? '' : table(['', 'CKA_ID', 'KEY', 'WHAT TO DO'], all);
   return {
     comparison,
-    text: `${all.length === 0 ? '' : table(['', 'CKA_ID', 'KEY', 'WHAT TO DO'], all)}${matching} keys are in the state and on the token; ${gaps.length} are missing on the token; ${orphans.length} are only on the token\n`,
-    faults: gaps.length === 0 ? [] : [`${gaps.length} keys that the state refers to are not on the token`],
+    text: `${listed}keys: ${matching} in the state and on the token, ${gaps.length} missing on the token (gaps), ${orphans.length} only on the token (orphans)\n`,
+    faults: needed === 0 ? [] : [`keys that signetd needs are not on the token: ${needed}`],
     notes: [
       ...(direct ? [usedDirectly] : []),
-      ...(orphans.length === 0 ? [] : [`${orphans.length} keys on the token are unknown to the state`]),
+      ...(orphans.length === 0 ? [] : [`keys on the token that are unknown to the state: ${orphans.length}`]),
     ],
   };
 }
