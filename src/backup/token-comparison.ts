@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { snapshotFacts } from '../state/snapshot/snapshot-facts.ts';
-import { openSnapshot } from '../state/snapshot/state-snapshot.ts';
+import { openSnapshot } from '../state/snapshot/open-snapshot.ts';
 import { storedKeys, type StoredKey } from '../state/snapshot/token-keys.ts';
 import { isCallersKey, isIdentityKey, keyIdBytes, keyPurpose, macKeyId, parseKeyId } from '../token/key-id.ts';
 import type { ObjectReport } from '../token/wire/reports.ts';

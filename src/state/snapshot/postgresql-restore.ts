@@ -5,7 +5,7 @@ import { Client, escapeIdentifier } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { clientOptions } from '../postgresql/client-options.ts';
-import { toolEnvironment } from './postgresql-tools.ts';
+import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 
 /** What is in a database before a restore. */
 export interface DatabaseContents {
@@ -50,11 +50,12 @@ interface Aside {
 }
 
 async function moveAside(client: Client): Promise<Aside | undefined> {
-  const objects = [...(await tablesOf(client)).map((table) => `table ${escapeIdentifier(table)}`), ...(await functionsOf(client))];
+  const tables = (await tablesOf(client)).map((table) => `table ${escapeIdentifier(table)}`);
+  const objects = [...tables, ...(await functionsOf(client)), ...(await domainsOf(client))];
   if (objects.length === 0) return undefined;
   const { rows } = await client.query<{ schema: string }>('select current_schema() as schema');
   const from = rows[0]?.schema ?? 'public';
-  const schema = `before_restore_${new Date()
+  const schema = `${asidePrefix}${new Date()
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, '')
     .toLowerCase()}`;
@@ -122,6 +123,13 @@ async function functionsOf(client: Client): Promise<string[]> {
      and not exists (select 1 from pg_depend where objid = pg_proc.oid and deptype = 'e')`,
   );
   return rows.map(({ name }) => `function ${escapeIdentifier(name)}()`);
+}
+
+async function domainsOf(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    "select typname as name from pg_type where typnamespace = current_schema()::regnamespace and typtype = 'd'",
+  );
+  return rows.map(({ name }) => `domain ${escapeIdentifier(name)}`);
 }
 
 async function withClient<T>(config: PostgresqlConfig, use: (client: Client) => Promise<T>): Promise<T> {

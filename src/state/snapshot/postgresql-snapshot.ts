@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { clientOptions } from '../postgresql/client-options.ts';
-import { toolEnvironment } from './postgresql-tools.ts';
+import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
 
 const rowsAtOnce = 1000;
@@ -75,7 +75,14 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** @throws {Error} if pg_dump is not installed or fails */
 async function* dump(config: PostgresqlConfig, snapshot: string): AsyncGenerator<Uint8Array> {
-  const options = ['--format=custom', `--snapshot=${snapshot}`, '--no-owner', '--no-privileges', '--no-password'];
+  const options = [
+    '--format=custom',
+    `--snapshot=${snapshot}`,
+    '--no-owner',
+    '--no-privileges',
+    '--no-password',
+    `--exclude-schema=${asidePrefix}*`,
+  ];
   const child = spawn('pg_dump', options, { env: toolEnvironment(config), stdio: ['ignore', 'pipe', 'pipe'] });
   const said = text(child.stderr);
   const ended = once(child, 'close');

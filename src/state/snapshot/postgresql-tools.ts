@@ -3,6 +3,9 @@ import { readSecret } from '../../config/secret-reference.ts';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 
+/** Beginning of the name of a schema with what was there before a restore. */
+export const asidePrefix = 'before_restore_';
+
 /** The authorities that Debian trusts: libpq 15 has no name for those of the system. */
 const systemAuthorities = '/etc/ssl/certs/ca-certificates.crt';
 

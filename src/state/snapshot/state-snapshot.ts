@@ -1,7 +1,3 @@
-import type { StateConfig } from '../../config/state-config.ts';
-import { PostgresqlSnapshot } from './postgresql-snapshot.ts';
-import { SqliteSnapshot } from './sqlite-snapshot.ts';
-
 /** A file of a copy of the state store. */
 export interface SnapshotFile {
   readonly name: string;
@@ -19,9 +15,4 @@ export interface StateSnapshot {
    */
   files(): AsyncGenerator<SnapshotFile>;
   close(): Promise<void>;
-}
-
-/** Fixes the present state of the store. @throws {Error} if it cannot be read */
-export async function openSnapshot(config: StateConfig): Promise<StateSnapshot> {
-  return config.kind === 'sqlite' ? SqliteSnapshot.open(config.path) : PostgresqlSnapshot.open(config);
 }
