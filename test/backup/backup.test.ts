@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { BackupFault } from '../../src/backup/encrypted-file.ts';
 import { decrypterWith } from '../../src/backup/operator-keys.ts';
 import { readBackup } from '../../src/backup/read-backup.ts';
+import { shellBlocks } from '../docs/shell-blocks.ts';
 import { newCertificate, OwnService } from '../support/own-service.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 import { deletePrivateKey } from '../support/token-listing.ts';
@@ -17,6 +20,7 @@ const secrets = ['tls/server.key', 'token/pin', 'gateways/smtp-password', 'gatew
 
 const Created = z.object({ keyReference: z.object({ reference: z.string(), password: z.string() }) });
 type Key = z.output<typeof Created>['keyReference'];
+const separator = '---- end of a block ----';
 const digest = { digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: createHash('sha256').update('x').digest('base64') };
 const Signed = z.object({ result: z.object({ resultMajor: z.number(), resultMinor: z.number() }) });
 
@@ -42,10 +46,10 @@ async function keyId({ reference }: Key): Promise<string> {
 
 /** Callers that sign, create and remove keys until they are told to end; answers the number of requests. */
 function load(): { end(): Promise<number> } {
-  let isEnding = false;
+  const ending = new AbortController();
   const caller = async (): Promise<number> => {
     let requests = 0;
-    for (; !isEnding; requests += 1) {
+    for (; !ending.signal.aborted; requests += 1) {
       expect(await sign(kept)).toBe('0/0');
       if (requests % 10 !== 0) continue;
       const key = await newKey();
@@ -56,7 +60,7 @@ function load(): { end(): Promise<number> } {
   const callers = Array.from({ length: 6 }, async () => caller());
   return {
     async end() {
-      isEnding = true;
+      ending.abort();
       return (await Promise.all(callers)).reduce((sum, requests) => sum + requests, 0);
     },
   };
@@ -242,4 +246,21 @@ describe('the restore of a backup', () => {
       renameSync(before, directory);
     }
   });
+});
+
+it('the commands of docs/backup.md do what it says', async () => {
+  await service.daemon.start();
+  const workplace = operator.file('page');
+  mkdirSync(workplace);
+  const blocks = shellBlocks(readFileSync('docs/backup.md', 'utf8'));
+  expect(blocks.length).toBeGreaterThan(7);
+  const signetctlHere = `signetctl() { "${process.execPath}" "${resolve('dist/cli.js')}" --config "${service.description.configFile}" "$@"; }`;
+  const script = ['set -euo pipefail', signetctlHere, ...blocks.flatMap(({ commands }) => [commands, `echo '${separator}'`])].join('\n');
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: workplace });
+  const printed = stdout.split(`${separator}\n`);
+  for (const [index, { output }] of blocks.entries()) if (output !== undefined) expect(printed[index]).toBe(output);
+  expect(readdirSync(join(workplace, 'new-machine', service.environment.directory))).toEqual(
+    expect.arrayContaining(['state.sqlite', 'signetd.yaml', 'audit', 'token-account']),
+  );
+  expect(readdirSync(join(workplace, 'only-the-state', service.environment.directory))).not.toContain('audit');
 });
