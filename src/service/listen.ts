@@ -34,9 +34,15 @@ export async function listen(
   // ends.
   if (fd !== undefined) native().closeOnExec(fd);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const failed = (error: NodeJS.ErrnoException): void => {
+      const isForbidden = error.code === 'EAFNOSUPPORT' && fd === undefined;
+      reject(
+        isForbidden ? new Error(`${host}:${port}: the unit may open no network sockets; enable the socket unit of this listener`) : error,
+      );
+    };
+    server.once('error', failed);
     const listening = (): void => {
-      server.off('error', reject);
+      server.off('error', failed);
       resolve();
     };
     if (fd === undefined) server.listen({ port, host, backlog }, listening);

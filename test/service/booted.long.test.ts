@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
+import { installation, writeMaterial } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { skipNote } from '../support/skip-note.ts';
@@ -14,41 +14,10 @@ const environment = quickstartEnvironment();
 const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
 const machine = new BootedSystemd();
 
-/** What an operator does by docs/operating.md, with the material of a quickstart. */
-const installation = `
-set -eu
-umask 077
-install -m 0640 -g signetd /srv/signetd.yaml /etc/signetd/
-cp -r /srv/tls /srv/pki /srv/2d-doc /etc/signetd/ && rm /etc/signetd/tls/*.key
-chmod -R u=rwX,g=rX,o= /etc/signetd/tls /etc/signetd/pki /etc/signetd/2d-doc
-chgrp -R signetd /etc/signetd/tls /etc/signetd/pki /etc/signetd/2d-doc
-systemd-creds encrypt --with-key=host --name=pin /srv/token/pin /etc/credstore.encrypted/signetd.pin
-systemd-creds encrypt --with-key=host --name=tls-key /srv/tls/server.key /etc/credstore.encrypted/signetd.tls-key
-install -d -o signetd -g signetd -m 0700 /var/lib/signetd
-install -o signetd -g signetd -m 0600 /srv/state.sqlite /var/lib/signetd/
-install -d -o signetd -g signetd -m 0750 /var/log/signetd
-cp -r /srv/audit /var/log/signetd/ && chown -R signetd:signetd /var/log/signetd
-install -d -o signetd-token -g signetd-token-client -m 0700 /var/lib/signetd-token
-cp -r /srv/token/tokens /var/lib/signetd-token/ && chown -R signetd-token:signetd-token-client /var/lib/signetd-token/tokens
-printf '%s\\n' 'directories.tokendir = /var/lib/signetd-token/tokens' 'objectstore.backend = file' >/etc/softhsm2.conf
-chmod 0644 /etc/softhsm2.conf
-mkdir -m 0755 -p /etc/systemd/system/signetd-token.service.d
-printf '%s\\n' '[Service]' 'Environment=SOFTHSM2_CONF=/etc/softhsm2.conf' >/etc/systemd/system/signetd-token.service.d/softhsm.conf
-chmod 0644 /etc/systemd/system/signetd-token.service.d/softhsm.conf
-systemctl mask systemd-networkd-wait-online.service
-systemctl daemon-reload
-systemctl enable --now signetd-token.service signetd.service
-`;
-
 beforeAll(async () => {
   if (reason !== undefined) return;
   environment.prepare();
-  const { configFile } = environment.description();
-  cpSync(environment.directory, material, { recursive: true });
-  writeFileSync(
-    join(material, 'signetd.yaml'),
-    configured(readFileSync(configFile, 'utf8').replaceAll(environment.directory, '/etc/signetd')),
-  );
+  writeMaterial(environment, material);
   await machine.boot(material);
 });
 
@@ -57,22 +26,6 @@ afterAll(async () => {
   rmSync(material, { recursive: true, force: true });
   if (reason === undefined) environment.remove();
 });
-
-/** The quickstart's configuration for two users, sockets and credentials. */
-function configured(text: string): string {
-  const config = parse(text) as Record<string, Record<string, Record<string, unknown>>>;
-  const { listeners, limits, token, certificateAuthorities, timeStampAuthority, tenants } = config;
-  return stringify({
-    listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
-    limits,
-    token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin', clientUser: 'signetd' },
-    admin: { access: 'group' },
-    certificateAuthorities,
-    timeStampAuthority,
-    // No identity provider is installed beside them.
-    tenants: Object.fromEntries(Object.entries(tenants ?? {}).map(([name, tenant]) => [name, { ...tenant, identityProviders: undefined }])),
-  });
-}
 
 describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(reason)}`, () => {
   it('start the token host and the daemon', async () => {

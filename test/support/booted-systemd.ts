@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,8 +8,20 @@ import { fileURLToPath } from 'node:url';
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const bootSeconds = 60;
 const pollMs = 100;
+const commandMilliseconds = 200_000;
 /** Where systemd-nspawn keeps what containers share; it wants a file system that can be unmounted. */
 const shared = '/run/systemd/nspawn';
+
+/** Why a system cannot be booted here to which packages are added; undefined where it can. */
+export function whyNotInstallable(): string | undefined {
+  const reason = whyNotBootable();
+  if (reason !== undefined) return reason;
+  if (spawnSync('apt-get', ['--version']).error !== undefined) return 'this is not a Debian system';
+  const trial =
+    'mount -t tmpfs tmpfs /mnt && mkdir /mnt/u /mnt/w /mnt/r && mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/u,workdir=/mnt/w /mnt/r';
+  if (spawnSync('unshare', ['--mount', 'sh', '-c', trial]).status !== 0) return 'nothing can be laid over the root file system here';
+  return undefined;
+}
 
 /** Why systemd cannot be booted here; undefined where it can. */
 export function whyNotBootable(): string | undefined {
@@ -21,8 +33,8 @@ export function whyNotBootable(): string | undefined {
 }
 
 /**
- * A systemd that is really booted: a container with a root file system of its own, which is empty but for the machine's /usr, in which signetd is
- * installed as its package does it. Its network is its own.
+ * A systemd that is really booted, in a container. Its root file system is empty but for the machine's /usr, in which signetd is installed as its
+ * package does it; or it is the machine's own, in which nothing is installed yet. Its network is its own.
  */
 export class BootedSystemd {
   readonly #directory = mkdtempSync(join(tmpdir(), 'signetd-booted-'));
@@ -30,14 +42,10 @@ export class BootedSystemd {
   #container: ChildProcess | undefined;
   #pid = '';
   #mounted = false;
+  #layers: string | undefined;
 
   /** Boots, with `material` readable at /srv. */
   async boot(material: string): Promise<void> {
-    mkdirSync(shared, { recursive: true });
-    if (spawnSync('mountpoint', ['--quiet', shared]).status !== 0) {
-      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
-      this.#mounted = true;
-    }
     const layer = this.#installed();
     const program = '/usr/lib/signetd';
     const binds = [
@@ -48,15 +56,48 @@ export class BootedSystemd {
       [process.execPath, `${program}/runtime/node`],
       [material, '/srv'],
     ];
+    await this.#start([
+      '--volatile=yes',
+      '--directory=/',
+      `--overlay-ro=/usr/lib:${layer}:/usr/lib`,
+      ...binds.map(([from, to]) => `--bind-ro=${from}:${to}`),
+    ]);
+  }
+
+  /**
+   * Boots this machine's own system, to which signetd is not added: packages can be installed and removed, in a layer of memory over it. `material`
+   * is readable at /srv.
+   */
+  async bootWithoutSignetd(material: string): Promise<void> {
+    this.#layers = join(this.#directory, 'layers');
+    const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(this.#directory, 'layers', name));
+    mkdirSync(this.#layers);
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', this.#layers]);
+    for (const directory of [upper, work, root]) mkdirSync(directory ?? '');
+    execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, root ?? '']);
+    // An image for containers forbids its packages to start anything; another machine has an identity of its own, and no data.
+    const data = ['etc/signetd', 'var/lib/signetd', 'var/lib/signetd-token', 'var/log/signetd'];
+    for (const path of ['usr/sbin/policy-rc.d', 'etc/machine-id', ...data])
+      rmSync(join(root ?? '', path), { recursive: true, force: true });
+    // There is no network to wait for.
+    symlinkSync('/dev/null', join(root ?? '', 'etc/systemd/system/systemd-networkd-wait-online.service'));
+    await this.#start([`--directory=${root}`, `--bind-ro=${material}:/srv`]);
+  }
+
+  async #start(options: readonly string[]): Promise<void> {
+    mkdirSync(shared, { recursive: true });
+    if (spawnSync('mountpoint', ['--quiet', shared]).status !== 0) {
+      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
+      this.#mounted = true;
+    }
     this.#container = spawn(
       'systemd-nspawn',
       [
-        ...['--boot', '--volatile=yes', '--directory=/', '--private-network', '--register=no', '--keep-unit', '--console=pipe'],
+        ...['--boot', '--private-network', '--register=no', '--keep-unit', '--console=pipe'],
         // As on a machine, the units alone decide who may ask for the state of the clock.
         '--system-call-filter=adjtimex clock_adjtime',
         `--machine=signetd-${process.pid}`,
-        `--overlay-ro=/usr/lib:${layer}:/usr/lib`,
-        ...binds.map(([from, to]) => `--bind-ro=${from}:${to}`),
+        ...options,
         // Arguments of systemd: what starts by itself at the first boot of an empty system is of no use here.
         ...['--', '--unit=basic.target'],
       ],
@@ -86,6 +127,7 @@ export class BootedSystemd {
   try(...command: readonly string[]): { status: number | null; output: string } {
     const { status, stdout, stderr } = spawnSync('nsenter', ['--target', this.#pid, '--all', '--', ...command], {
       encoding: 'utf8',
+      timeout: commandMilliseconds,
       // Nothing of this process's environment is meant for it.
       env: { PATH: '/usr/sbin:/usr/bin', LANG: 'C.UTF-8' },
     });
@@ -121,6 +163,9 @@ export class BootedSystemd {
     }
     // Another container may have come to use it: then it stays.
     if (this.#mounted) spawnSync('umount', [shared]);
+    if (this.#layers !== undefined) {
+      for (const place of [join(this.#layers, 'root'), this.#layers]) spawnSync('umount', ['--lazy', place]);
+    }
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
