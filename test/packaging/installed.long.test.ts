@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BootedSystemd, whyNotInstallable } from '../support/booted-systemd.ts';
+import { installation, writeMaterial } from '../support/installed-material.ts';
+import { Load } from '../support/load.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { skipNote } from '../support/skip-note.ts';
+
+const versionBefore = '0.0.9-1';
+const reason = whyNotInstallable();
+const environment = quickstartEnvironment();
+const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
+const machine = new BootedSystemd();
+const files = { before: '', now: '' };
+
+beforeAll(async () => {
+  if (reason !== undefined) return;
+  environment.prepare();
+  writeMaterial(environment, material);
+  files.before = made('--version', versionBefore);
+  files.now = made();
+  await machine.bootWithoutSignetd(material);
+});
+
+afterAll(async () => {
+  await machine.remove();
+  rmSync(material, { recursive: true, force: true });
+  if (reason === undefined) environment.remove();
+});
+
+/** Makes a package in the directory of the material, and returns its path in the machine. */
+function made(...options: readonly string[]): string {
+  const all = ['packaging/package.ts', '--compression-level', '0', '--output', material, ...options];
+  return `/srv/${basename(execFileSync(process.execPath, all, { encoding: 'utf8' }).trim())}`;
+}
+
+function aptGet(...command: readonly string[]): string {
+  return machine.run('env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '--quiet', '--assume-yes', '-o', 'Dpkg::Use-Pty=0', ...command);
+}
+
+function installedVersion(): string {
+  return machine.run('dpkg-query', '--show', '--showformat', '${Version}', 'signetd');
+}
+
+function load(): Load {
+  const { signRoot, clients, caCertificate } = environment.description();
+  const client = clients['other'];
+  if (client === undefined) throw new Error('no client');
+  const url = `https://127.0.0.1:8443${signRoot}`;
+  return new Load({ url, ca: caCertificate, ...client, callers: 16, pauseMs: 20 }, machine.inItsNetwork);
+}
+
+describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(reason)}`, () => {
+  it('installs with apt-get, and starts nothing before it is configured', () => {
+    aptGet('install', files.before);
+    expect(installedVersion()).toBe(versionBefore);
+    expect(machine.try('systemctl', 'start', 'signetd-api.socket', 'signetd.service').status).toBe(0);
+    expect(machine.property('signetd.service', 'ActiveState')).toBe('inactive');
+    expect(machine.property('signetd-api.socket', 'ActiveState')).toBe('inactive');
+    expect(machine.run('signetctl', '--help')).toContain('Usage: signetctl');
+  });
+
+  it('serves under the hardening of its units', () => {
+    machine.run('sh', '-c', installation);
+    expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
+    expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+    expect(machine.run('signetctl', 'status')).toContain('ready');
+    // The daemon has no way to other machines, though it accepts their connections.
+    expect(machine.property('signetd.service', 'PrivateNetwork')).toBe('yes');
+  });
+
+  it('loses no request in a restart under load', async () => {
+    const callers = load();
+    await callers.busy();
+    machine.run('systemctl', 'restart', 'signetd.service');
+    const { requests, failures } = await callers.end();
+    expect(failures).toEqual([]);
+    expect(requests).toBeGreaterThan(16);
+  });
+
+  it('is upgraded from the version before under load without a lost request, and keeps its data', async () => {
+    const keysBefore = machine.run('signetctl', 'key', 'list');
+    const pids = ['signetd.service', 'signetd-token.service'].map((unit) => machine.property(unit, 'MainPID'));
+    const callers = load();
+    await callers.busy();
+    const output = aptGet('install', files.now);
+    const { requests, failures } = await callers.end();
+    expect(failures, output).toEqual([]);
+    expect(requests).toBeGreaterThan(16);
+    expect(installedVersion()).not.toBe(versionBefore);
+    for (const [index, unit] of ['signetd.service', 'signetd-token.service'].entries()) {
+      expect(machine.property(unit, 'StatusText')).toMatch(/^serving/);
+      expect(machine.property(unit, 'MainPID')).not.toBe(pids[index]);
+    }
+    expect(machine.property('signetd-upgrade.service', 'ActiveState')).toBe('inactive');
+    expect(machine.try('test', '-e', '/run/signetd-upgrade.units').status).toBe(1);
+    for (const key of keysBefore.split('\n').slice(1)) expect(machine.run('signetctl', 'key', 'list')).toContain(key.slice(0, 40));
+  });
+
+  it('is removed and installed again with its data', () => {
+    aptGet('remove', 'signetd');
+    expect(machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/live').status).not.toBe(0);
+    machine.run('test', '-e', '/var/lib/signetd/state.sqlite');
+    aptGet('install', files.now);
+    machine.run('systemctl', 'start', 'signetd.service');
+    expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+  });
+
+  it('is purged without a trace, but for the journal', () => {
+    const output = aptGet('purge', 'signetd');
+    expect(output).not.toMatch(/warning|error|cannot|fail/i);
+    // Of other tests on the same machine: images of containers.
+    const left = machine.run(
+      'find',
+      '/etc',
+      '/usr',
+      '/var',
+      '/run',
+      '-xdev',
+      '-path',
+      '/var/lib/containers',
+      '-prune',
+      '-o',
+      '-iname',
+      '*signetd*',
+      '-print',
+    );
+    expect(left).toBe('');
+    expect(machine.run('sh', '-c', 'getent passwd; getent group')).not.toContain('signetd');
+    expect(machine.run('systemctl', 'list-units', '--all', '--plain', '--no-legend', 'signetd*')).toBe('');
+    expect(machine.try('dpkg-query', '--show', 'signetd').status).toBe(1);
+  });
+});
