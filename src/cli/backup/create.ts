@@ -14,7 +14,7 @@ import type { Outcome } from '../outcome.ts';
 import { answerOf } from '../service.ts';
 import { fields } from '../table.ts';
 import { askToken } from '../token/token-access.ts';
-import { showProgress } from './progress.ts';
+import { showProgress } from '../progress.ts';
 
 export const CreateOptions = z.object({
   output: z.string().min(1),
@@ -35,7 +35,7 @@ export async function backupCreate(configPath: string, options: CreateOptions): 
   if (!existsSync(dirname(output))) throw new CommandError(exitCodes.refused, `${dirname(output)}: there is no such directory`);
   const { encrypter, recipients } = keysOf(options.recipient);
   const token = await tokenSerial(configPath);
-  const progress = showProgress('backup create');
+  const progress = showProgress({ work: 'backup create', unit: 'bytes' });
   const attempt = async (left: number): Promise<{ made: Made; running: Running }> => {
     const running = await begin(configPath);
     try {

@@ -20,7 +20,7 @@ import { TokenFailure } from '../../token/operator/token-failure.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
-import { showProgress } from './progress.ts';
+import { showProgress } from '../progress.ts';
 import { comparedWithToken } from './token-fields.ts';
 import { readAndVerify, readingOptions, secretsOf } from './verify.ts';
 
@@ -85,7 +85,7 @@ async function restoreAll(
   targets: Targets,
   database: PostgresqlConfig | undefined,
 ): Promise<RestoredAll> {
-  const progress = showProgress('backup restore', statSync(file).size);
+  const progress = showProgress({ work: 'backup restore', unit: 'bytes', total: statSync(file).size });
   const at = (bytes: number): void => {
     progress.at(bytes);
   };

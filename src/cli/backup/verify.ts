@@ -9,7 +9,7 @@ import { WorkDirectory } from '../../backup/work-directory.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
-import { showProgress } from './progress.ts';
+import { showProgress } from '../progress.ts';
 
 /** Options of the commands that read a backup. */
 export const readingOptions = {
@@ -65,7 +65,7 @@ export async function readAndVerify({ file, identity, sha256: expected, workDire
   readonly decrypter: Decrypter;
 }> {
   if (!existsSync(file)) throw new CommandError(exitCodes.usage, `${file}: there is no such file`);
-  const progress = showProgress('backup verify', statSync(file).size);
+  const progress = showProgress({ work: 'backup verify', unit: 'bytes', total: statSync(file).size });
   let work: WorkDirectory | undefined;
   try {
     const decrypter = decrypterWith(identity);
