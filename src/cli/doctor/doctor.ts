@@ -10,6 +10,7 @@ import { table } from '../table.ts';
 import { certificateEnds } from './certificate-ends.ts';
 import { clock } from './clock.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
+import { network } from './network.ts';
 import { ports } from './ports.ts';
 import { runningService } from './running-service.ts';
 import { stoppedService } from './stopped-service.ts';
@@ -59,6 +60,7 @@ async function parts(configPath: string, config: Config, known: readonly string[
   const others = [
     ...(running.lines ?? [...(await stoppedService(config)), ...(await ports(config))]),
     ...(isTokenConfigured ? await token(configPath, config, running.lines === undefined) : []),
+    ...(await network(config)),
     ...certificateEnds(config),
     await clock(config),
   ];
