@@ -188,7 +188,7 @@ describe('signetctl client renew', () => {
 
   it('refuses a client that is not registered, and the certificate of another key', async () => {
     const { files } = issuedIn(await issue('another'));
-    expect(await renew('nobody')).toMatchObject({ status: 5, stderr: expect.stringContaining('no client "nobody"') as unknown });
+    expect(await renew('nobody')).toMatchObject({ status: 5, stderr: expect.stringContaining('no client \\"nobody\\"') as unknown });
     const refused = await renew('billing', '--certificate', files.certificate);
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('not a certificate of the key')]);
   });

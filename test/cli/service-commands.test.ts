@@ -69,7 +69,7 @@ describe('signetctl client', () => {
     });
     const revoked = await signetctl('client', 'revoke', 'billing');
     expect([revoked.status, revoked.stdout]).toEqual([0, expect.stringContaining('Client revoked')]);
-    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
+    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'otp', 'p384', 'signer']);
     const again = await signetctlHere('client', 'revoke', 'billing');
     expect([again.status, again.stderr]).toEqual([5, 'signetctl: client: no client "billing" is registered\n']);
   });
@@ -85,7 +85,7 @@ describe('signetctl client', () => {
     };
     expect(await add(file, 'nowhere', 'keys')).toEqual([
       5,
-      expect.stringContaining('no tenant "nowhere" is configured; configured: demo, other, p384'),
+      expect.stringContaining('no tenant "nowhere" is configured; configured: demo, other, otp, p384'),
     ]);
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
     expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: valid roles are signature, keys,')]);
@@ -94,7 +94,7 @@ describe('signetctl client', () => {
     expect(await add(inside('nothing.pem'), 'demo', 'keys')).toEqual([2, expect.stringContaining('nothing.pem')]);
     const registered = description.clients['app']?.certificate ?? '';
     expect(await add(registered, 'other', 'keys')).toEqual([5, expect.stringContaining('is already registered')]);
-    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
+    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'otp', 'p384', 'signer']);
   });
 
   it('two of one name are told apart by their public keys', async () => {
@@ -108,7 +108,7 @@ describe('signetctl client', () => {
   });
 
   it('reload says how many there are', async () => {
-    expect((await signetctl('client', 'reload')).stdout).toBe('4 clients are registered.\n');
+    expect((await signetctl('client', 'reload')).stdout).toBe('5 clients are registered.\n');
   });
 });
 
@@ -130,7 +130,7 @@ describe('signetctl key', () => {
     expect(await signetctlHere('key', 'list', '--tenant', 'dmo')).toEqual({
       status: 5,
       stdout: '',
-      stderr: 'signetctl: tenant: no tenant "dmo" is configured or has keys; configured: demo, other, p384; did you mean "demo"?\n',
+      stderr: 'signetctl: tenant: no tenant "dmo" is configured or has keys; configured: demo, other, otp, p384; did you mean "demo"?\n',
     });
     expect((await signetctlHere('key', 'show', '0'.repeat(40))).status).toBe(5);
     expect((await signetctlHere('key', 'show', 'nonsense')).status).toBe(2);
@@ -233,6 +233,6 @@ describe('while signetd does not run', () => {
       expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd is not running: .*; start it first/)]);
     }
     const doctor = await signetctlHere('doctor');
-    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients registered')]);
+    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('5 clients registered')]);
   });
 });
