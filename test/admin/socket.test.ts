@@ -119,7 +119,7 @@ describe('the admin socket', () => {
     silent[0]?.destroy();
     await vi.waitFor(async () => {
       expect(await askService(socketPath, { command: 'status' })).toEqual(done);
-    });
+    }, 60_000);
     const closed = Promise.all(silent.slice(1).map(async (connection) => once(connection, 'close')));
     await socket.close();
     await closed;

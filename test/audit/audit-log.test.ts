@@ -84,7 +84,7 @@ describe('the audit log', () => {
     await audit.record(requestEntry(1));
     await vi.waitFor(() => {
       expect(audit?.status.recordsSinceCheckpoint).toBe(0);
-    });
+    }, 60_000);
     expect(ofKind('checkpoint')).toHaveLength(2);
     const { lastCheckpointAt, lagSeconds, writable } = audit.status;
     expect([lagSeconds, writable]).toEqual([0, true]);

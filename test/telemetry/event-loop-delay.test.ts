@@ -21,13 +21,13 @@ it('a blocked event loop is one late sample, however often the metrics are read'
   eventLoopMetrics(registry);
   await vi.waitFor(async () => {
     expect((await laterThan(registry, '0.5')).count).toBeGreaterThan(0);
-  });
+  }, 60_000);
   const before = await laterThan(registry, '0.5');
   const until = performance.now() + 1000 * blockedSeconds;
   while (performance.now() < until);
   await vi.waitFor(async () => {
     expect((await laterThan(registry, '0.5')).later).toBeGreaterThan(before.later);
-  });
+  }, 60_000);
   const after = await laterThan(registry, '0.5');
   expect(after.sum - before.sum).toBeGreaterThan(0.5);
   await laterThan(registry, '0.5');
