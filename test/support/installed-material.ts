@@ -55,7 +55,12 @@ function configured(text: string): string {
     admin: { access: 'group' },
     certificateAuthorities,
     timeStampAuthority,
-    // No identity provider is installed beside them.
-    tenants: Object.fromEntries(Object.entries(tenants ?? {}).map(([name, tenant]) => [name, { ...tenant, identityProviders: undefined }])),
+    tenants: withoutNeighbours(tenants ?? {}),
   });
+}
+
+/** Tenants of a quickstart where its identity provider and its gateways for messages are not installed. */
+export function withoutNeighbours(tenants: Record<string, Record<string, unknown>>): Record<string, Record<string, unknown>> {
+  const served = Object.entries(tenants).filter(([, tenant]) => tenant['otpDelivery'] !== 'MESSAGE');
+  return Object.fromEntries(served.map(([name, tenant]) => [name, { ...tenant, identityProviders: undefined }]));
 }
