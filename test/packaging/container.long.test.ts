@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { withoutNeighbours } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { skipNote } from '../support/skip-note.ts';
+import { packageOfThisBuild } from './made-package.ts';
 
 const user = '10001';
 const name = `signetd-test-${process.pid}`;
@@ -52,7 +54,7 @@ function configured(text: string): string {
       ...{ accountDirectory: '/var/lib/signetd/account', environment: { SOFTHSM2_CONF: '/etc/signetd/softhsm2.conf' } },
     },
     certificateAuthorities,
-    tenants: Object.fromEntries(Object.entries(tenants ?? {}).map(([key, tenant]) => [key, { ...tenant, identityProviders: undefined }])),
+    tenants: withoutNeighbours(tenants ?? {}),
   });
 }
 
@@ -60,10 +62,8 @@ beforeAll(() => {
   if (reason !== undefined) return;
   environment.prepare();
   writeVolumes();
-  const made = ['packaging/package.ts', '--compression-level', '0', '--output', join(directory, 'package')];
-  const file = execFileSync(process.execPath, made, { encoding: 'utf8' }).trim();
   const base = process.env['SIGNETD_CONTAINER_BASE'] ?? 'debootstrap';
-  const image = execFileSync('sh', ['packaging/container/build.sh', file], {
+  const image = execFileSync('sh', ['packaging/container/build.sh', packageOfThisBuild()], {
     encoding: 'utf8',
     env: { ...process.env, BASE: base },
   }).trim();

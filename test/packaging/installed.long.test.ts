@@ -1,27 +1,29 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BootedSystemd, whyNotInstallable } from '../support/booted-systemd.ts';
 import { installation, writeMaterial } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { skipNote } from '../support/skip-note.ts';
+import { packageOfThisBuild, writeWithVersion } from './made-package.ts';
 
 const versionBefore = '0.0.9-1';
 const reason = whyNotInstallable();
 const environment = quickstartEnvironment();
 const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
 const machine = new BootedSystemd();
-const files = { before: '', now: '' };
+/** In the machine. */
+const files = { before: '/srv/before.deb', now: '/srv/now.deb' };
 
 beforeAll(async () => {
   if (reason !== undefined) return;
   environment.prepare();
   writeMaterial(environment, material);
-  files.before = made('--version', versionBefore);
-  files.now = made();
+  const file = packageOfThisBuild();
+  cpSync(file, join(material, 'now.deb'));
+  writeWithVersion(file, versionBefore, join(material, 'before.deb'));
   await machine.bootWithoutSignetd(material);
 });
 
@@ -30,12 +32,6 @@ afterAll(async () => {
   rmSync(material, { recursive: true, force: true });
   if (reason === undefined) environment.remove();
 });
-
-/** Makes a package in the directory of the material, and returns its path in the machine. */
-function made(...options: readonly string[]): string {
-  const all = ['packaging/package.ts', '--compression-level', '0', '--output', material, ...options];
-  return `/srv/${basename(execFileSync(process.execPath, all, { encoding: 'utf8' }).trim())}`;
-}
 
 function aptGet(...command: readonly string[]): string {
   return machine.run('env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '--quiet', '--assume-yes', '-o', 'Dpkg::Use-Pty=0', ...command);

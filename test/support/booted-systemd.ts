@@ -79,6 +79,8 @@ export class BootedSystemd {
     const data = ['etc/signetd', 'var/lib/signetd', 'var/lib/signetd-token', 'var/log/signetd'];
     for (const path of ['usr/sbin/policy-rc.d', 'etc/machine-id', ...data])
       rmSync(join(root ?? '', path), { recursive: true, force: true });
+    // The index of all manual pages would be written at each change of packages, which takes longer than the change.
+    rmSync(join(root ?? '', 'var/lib/man-db/auto-update'), { force: true });
     // There is no network to wait for.
     symlinkSync('/dev/null', join(root ?? '', 'etc/systemd/system/systemd-networkd-wait-online.service'));
     await this.#start([`--directory=${root}`, `--bind-ro=${material}:/srv`]);
