@@ -1,11 +1,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { caImport } from '../ca/import.ts';
 import { caInit } from '../ca/init.ts';
 import { caRequest } from '../ca/request.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner } from './machine.ts';
+
 import { places } from './places.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
 import { publicUrlOf, shareFiles } from './shared-files.ts';
@@ -31,7 +32,7 @@ export const authorityStep: Step = {
     try {
       return context.progress.answers.authority === 'own' ? await ownHierarchy(context) : await outsideAuthority(context);
     } finally {
-      giveToOwner(places.state);
+      giveRootMadeFiles(places.state);
       shareFiles(places.pki);
     }
   },

@@ -7,10 +7,11 @@ import { certified, commonNameOf } from '../clients/authority.ts';
 import { writeClientFiles } from '../clients/client-files.ts';
 import { newTlsKey } from '../clients/client-key.ts';
 import { registrationOf } from '../clients/issue.ts';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { ask } from '../service.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner, ownDirectory, writeOwned } from './machine.ts';
+import { ownDirectory, writeOwned } from './machine.ts';
 import { places } from './places.ts';
 import { listOf, type Answers } from './questions.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
@@ -53,7 +54,7 @@ async function issue({ progress }: StepContext): Promise<undefined> {
     writeClientFiles({ directory: clientDirectory, name: client }, der, key, clientAuthority.certificate);
     return undefined;
   } finally {
-    giveToOwner(places.state);
+    giveRootMadeFiles(places.state);
   }
 }
 

@@ -1,7 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { groupNumber, userNumber } from '../../service/native.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 
@@ -37,18 +48,19 @@ export function writeOwned(path: string, content: string | Uint8Array, mode: num
   renameSync(temporary, path);
 }
 
-/** Makes a directory with this owner and mode, or changes those of an existing one. */
+/**
+ * Makes a directory with this owner and mode, or changes those of an existing one.
+ * @throws {Error} if it is a symbolic link, which its parent's owner may have put there
+ */
 export function ownDirectory(path: string, user: string, group: string, mode: number): void {
   mkdirSync(path, { recursive: true });
-  chownSync(path, userNumber(user), groupNumber(group));
-  chmodSync(path, mode);
-}
-
-/** Gives everything below a directory that root owns to the owner of the directory. */
-export function giveToOwner(directory: string): void {
-  if (!existsSync(directory)) return;
-  const { uid, gid } = statSync(directory);
-  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) lchownSync(join(directory, name), uid, gid);
+  const directory = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    fchownSync(directory, userNumber(user), groupNumber(group));
+    fchmodSync(directory, mode);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 export function isActive(unit: string): boolean {

@@ -9,10 +9,11 @@ import { withOperatorToken } from '../ca/token-work.ts';
 import { certified, commonNameOf } from '../clients/authority.ts';
 import { newTlsKey } from '../clients/client-key.ts';
 import { readCertificates } from '../config/tls-checks.ts';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { storeCredential } from './credentials.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner, writeOwned } from './machine.ts';
+import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import { listOf, type Answers } from './questions.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
@@ -57,7 +58,7 @@ async function ownCertificate({ progress, options: { credentialKey } }: StepCont
     writeOwned(places.serverAuthority, readFileSync(ownTlsAuthority({ progress })), 0o640, users.service);
     return undefined;
   } finally {
-    giveToOwner(places.state);
+    giveRootMadeFiles(places.state);
   }
 }
 

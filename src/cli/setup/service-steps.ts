@@ -2,9 +2,10 @@ import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '../../config/config.ts';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner, run, tryRun, writeOwned } from './machine.ts';
+import { run, tryRun, writeOwned } from './machine.ts';
 import { places, ports, users } from './places.ts';
 import { shareFiles } from './shared-files.ts';
 import type { Step } from './step.ts';
@@ -32,7 +33,7 @@ export const startStep: Step = {
   name: 'start',
   title: 'Starting signetd',
   async run({ progress }) {
-    giveToOwner(places.state);
+    giveRootMadeFiles(places.state);
     run('systemctl', ['daemon-reload']);
     if (progress.answers.publicUrl !== '') run('systemctl', ['enable', '--now', 'signetd-public.socket']);
     const { status, output } = tryRun('systemctl', ['enable', '--now', ...units]);

@@ -4,9 +4,10 @@ import { pem } from '../../x509/pem.ts';
 import { distinguishedNameOf } from '../ca/options.ts';
 import { withNewKeys } from '../ca/token-work.ts';
 import { readCertificates } from '../config/tls-checks.ts';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner, writeOwned } from './machine.ts';
+import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import type { Step, StepContext } from './step.ts';
 
@@ -40,7 +41,7 @@ async function makeAuthority({ progress }: StepContext): Promise<void> {
       progress.keep({ clientAuthority: { certificate, keyId } });
     });
   } finally {
-    giveToOwner(places.state);
+    giveRootMadeFiles(places.state);
   }
 }
 

@@ -7,6 +7,7 @@ import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { hasForm } from '../../token/host/pin.ts';
 import { TokenFailure } from '../../token/operator/token-failure.ts';
+import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { tokenInit } from '../token/init.ts';
 import { tokenInventory } from '../token/inventory.ts';
@@ -14,7 +15,7 @@ import { tokenProbe } from '../token/probe.ts';
 import { tokenSlots } from '../token/slots.ts';
 import { removeCredential, storeCredential } from './credentials.ts';
 import { writeDraft } from './draft.ts';
-import { giveToOwner, ownDirectory, run, writeOwned } from './machine.ts';
+import { ownDirectory, run, writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import { listOf, type Answers } from './questions.ts';
 import type { Step, StepContext } from './step.ts';
@@ -34,8 +35,8 @@ export const directoriesStep: Step = {
     ownDirectory(places.tls, 'root', users.service, 0o750);
     ownDirectory(places.pki, 'root', users.service, 0o750);
     // Commands of root write to it before the service does, and must not own it.
-    if (!existsSync(places.database)) writeFileSync(places.database, '', { mode: 0o600 });
-    giveToOwner(places.state);
+    if (!existsSync(places.database)) writeFileSync(places.database, '', { flag: 'wx', mode: 0o600 });
+    giveRootMadeFiles(places.state);
     return Promise.resolve(undefined);
   },
 };
