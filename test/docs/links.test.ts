@@ -8,6 +8,7 @@ const pages = [
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
+  ...readdirSync('clients').map((name) => `clients/${name}/README.md`),
 ];
 
 /** The text of a page without its blocks of code. */
@@ -25,14 +26,25 @@ function anchorsOf(page: string): string[] {
   );
 }
 
+/** Paths of the files that the links of a page lead to, each with the anchor, if any. */
+function targetsOf(page: string): { readonly target: string; readonly file: string; readonly anchor: string | undefined }[] {
+  return Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target)
+    .filter((target) => !/^https?:/.test(target))
+    .map((target) => {
+      const [path = '', anchor] = target.split('#');
+      return { target, file: path === '' ? page : normalize(join(dirname(page), path)), anchor };
+    });
+}
+
 it.each(pages)('every link of %s leads to a file and to a heading in it', (page) => {
-  const targets = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target).filter(
-    (target) => !/^https?:/.test(target),
+  const broken = targetsOf(page).filter(
+    ({ file, anchor }) => !existsSync(file) || (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).includes(anchor)),
   );
-  const broken = targets.filter((target) => {
-    const [path = '', anchor] = target.split('#');
-    const file = path === '' ? page : normalize(join(dirname(page), path));
-    return !existsSync(file) || (anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).includes(anchor));
-  });
-  expect(broken).toEqual([]);
+  expect(broken.map(({ target }) => target)).toEqual([]);
+});
+
+it('docs/README.md leads to every page of docs/ and clients/', () => {
+  const listed = new Set(targetsOf('docs/README.md').map(({ file }) => file));
+  const wanted = pages.filter((page) => /^(?:docs|clients)\//.test(page) && page !== 'docs/README.md');
+  expect(wanted.filter((page) => !listed.has(page))).toEqual([]);
 });
