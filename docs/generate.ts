@@ -7,12 +7,14 @@ import { describeInterface } from '../src/http/documentation/openapi.ts';
 import { operations } from '../src/operations/table.ts';
 import { keyStates, stateTexts, transitions, uses } from '../src/keys/states.ts';
 import { resultCodes } from '../src/result-codes.ts';
+import { configurationReference } from './configuration-reference.ts';
 
 /** Writes the generated documentation; with --check it only reports files that are out of date. */
 const generated = {
   'key-states.md': keyStatesPage(),
   'result-codes.md': resultCodesPage(),
-  'configuration.schema.json': configurationSchema(),
+  'configuration.md': configurationReference(configurationSchema()),
+  'configuration.schema.json': `${JSON.stringify(configurationSchema(), undefined, 2)}\n`,
   'openapi.json': openApi(),
   '../clients/typescript/src/result-names.ts': resultNamesInTypeScript(),
   '../clients/python/src/signetd_client/result_names.py': resultNamesInPython(),
@@ -122,8 +124,8 @@ function plain(text: string): string {
   return text.replaceAll('`', '');
 }
 
-function configurationSchema(): string {
-  return `${JSON.stringify(z.toJSONSchema(Config, { io: 'input' }), undefined, 2)}\n`;
+function configurationSchema(): unknown {
+  return z.toJSONSchema(Config, { io: 'input' });
 }
 
 function openApi(): string {
