@@ -1,26 +1,26 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
-import { assignablePurposes } from '../token/wire/messages.ts';
+import { addAuditCommands } from './audit/commands.ts';
 import { thisBuild } from './build.ts';
 import { addBackupCommands } from './backup/commands.ts';
-import { addCaCommands, type Runs } from './ca/commands.ts';
+import { addCaCommands } from './ca/commands.ts';
+import { NoOptions, type Runs } from './runs.ts';
 import { addClientCertificateCommands } from './clients/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { addHelpTexts } from './help-texts.ts';
 import { printAsJson, printFailure, printOutcome, printsJson, type Outcome } from './outcome.ts';
 import { addSetupCommands } from './setup/commands.ts';
+import { addTokenCommands } from './token/commands.ts';
 import { addTsaCommands } from './tsa/commands.ts';
 import { addTwoDDocCommands } from './twoddoc/commands.ts';
 
 interface GlobalOptions {
   readonly config: string;
 }
-
-const NoOptions = z.object({});
 
 /** Runs one command line (without the program's own name) and returns the exit code. */
 export async function signetctl(args: readonly string[]): Promise<number> {
@@ -177,56 +177,7 @@ export function programOf(end: (exitCode: number) => void): Command {
     ({ stateConfirm }) => [NoOptions, stateConfirm],
   );
 
-  const token = program.command('token').description('manage the PKCS#11 token');
-  runs(
-    token.command('slots').description('list slots and their tokens'),
-    async () => import('./token/slots.ts'),
-    ({ tokenSlots }) => [NoOptions, tokenSlots],
-  );
-  runs(
-    token
-      .command('mechanisms')
-      .description('list the mechanisms of the token and which of them signetd needs')
-      .addOption(slotOption('use this slot instead of the configured token')),
-    async () => import('./token/mechanisms.ts'),
-    ({ MechanismsOptions, tokenMechanisms }) => [MechanismsOptions, tokenMechanisms],
-  );
-  runs(
-    token.command('inventory').description("list signetd's keys on the token; other objects are only counted"),
-    async () => import('./token/inventory.ts'),
-    ({ tokenInventory }) => [NoOptions, tokenInventory],
-  );
-  runs(
-    token
-      .command('purpose')
-      .description('assign a purpose to a key of an earlier version: a CA or the time-stamp authority')
-      .requiredOption('--key-id <id>', 'CKA_ID of the key, which begins with 53')
-      .requiredOption('--purpose <purpose>', assignablePurposes.join(', ')),
-    async () => import('./token/purpose.ts'),
-    ({ PurposeOptions, tokenPurpose }) => [PurposeOptions, tokenPurpose],
-  );
-  runs(
-    token
-      .command('probe')
-      .description('check that module and token support what signetd needs')
-      .option('--full', 'make and try keys of every type; only while signetd is stopped'),
-    async () => import('./token/probe.ts'),
-    ({ ProbeOptions, tokenProbe }) => [ProbeOptions, tokenProbe],
-  );
-  runs(
-    token
-      .command('init')
-      .description('initialise a token and set its user PIN; only while signetd is stopped')
-      .requiredOption('--label <label>', 'label of the token')
-      .requiredOption('--so-pin <reference>', 'PIN of the security officer: file:<path> or credential:<name>')
-      .requiredOption('--pin <reference>', 'PIN of signetd: file:<path> or credential:<name>')
-      .addOption(slotOption('initialise the token in this slot'))
-      .option('--reinitialise', 'erase an initialised token with all its keys')
-      .option('--confirm <label>', 'with --reinitialise: label of the token to erase'),
-    async () => import('./token/init.ts'),
-    ({ InitOptions, tokenInit }) => [InitOptions, tokenInit],
-  );
-
+  addTokenCommands(program, runs);
   addCaCommands(program, runs);
   addTsaCommands(program, runs);
   addTwoDDocCommands(program, runs);
@@ -240,67 +191,9 @@ export function programOf(end: (exitCode: number) => void): Command {
     ({ configCheck }) => [NoOptions, configCheck],
   );
 
-  const audit = program.command('audit').description('verify and read the audit log');
-  runs(
-    audit
-      .command('verify')
-      .description('verify the integrity of the log; report the first damaged place')
-      .option('--directory <directory>', 'directory of the log, instead of the configured one')
-      .option('--bundle <file>', 'a bundle of signetctl audit export instead, also from another machine')
-      .option('--key-sha256 <digest...>', 'with --bundle: SHA-256 of the keys of checkpoints, as noted on the machine of the log')
-      .option('--public-key <file...>', 'keys of checkpoints (PEM), instead of those in the state store, which is then not read')
-      .option('--known <record:hash...>', 'records that the log must contain, from a checkpoint kept elsewhere')
-      .option('--from <file>', 'begin with this file, if older ones are archived')
-      .option('--account <directory>', "directory of the token host's account of uses, instead of the configured one")
-      .option('--no-account', 'do not compare with the account of uses')
-      .option('--explained <chain:line...>', 'uses without a record that have been explained, as named by an earlier run')
-      .option('--recent-seconds <seconds>', 'only count uses of the last seconds, whose records may still be missing', '30'),
-    async () => import('./audit/verify.ts'),
-    ({ VerifyOptions, auditVerify }) => [VerifyOptions, auditVerify],
-  );
-  runs(
-    audit
-      .command('tail')
-      .description('print the last records')
-      .option('--directory <directory>', 'directory of the log, instead of the configured one')
-      .option('--lines <count>', 'number of records', '20')
-      .option('--follow', 'keep printing new records until interrupted'),
-    async () => import('./audit/tail.ts'),
-    ({ TailOptions, auditTail }) => [TailOptions, auditTail],
-  );
-  runs(
-    audit
-      .command('export')
-      .description('export records as CSV or JSON lines, or whole files as a bundle that can be verified anywhere')
-      .addOption(new Option('--format <format>', 'form of the export').choices(['csv', 'jsonl', 'bundle']).makeOptionMandatory())
-      .option('--output <file>', 'new file, mode 0600; default for csv and jsonl: standard output')
-      .option('--since <time>', 'records from this time on; a bundle begins with the file that has them')
-      .option('--until <time>', 'records before this time; a bundle ends with the first checkpoint after it')
-      .option('--client <name>', 'csv and jsonl: only records of this client')
-      .option('--tenant <tenant>', 'csv and jsonl: only records of this tenant')
-      .option('--directory <directory>', 'directory of the log, instead of the configured one'),
-    async () => import('./audit/export.ts'),
-    ({ ExportOptions, auditExport }) => [ExportOptions, auditExport],
-  );
-  runs(
-    audit
-      .command('prune')
-      .description('remove old files of the log; the removal is recorded, and the rest can still be verified')
-      .requiredOption('--before <time>', 'remove files with only records from before this time, at least audit.retentionDaysMin days ago')
-      .requiredOption('--confirm', 'confirm that the records are no longer needed, or are archived'),
-    async () => import('./audit/prune.ts'),
-    ({ PruneOptions, auditPrune }) => [PruneOptions, auditPrune],
-  );
+  addAuditCommands(program, runs);
   addHelpTexts(program);
   return program;
-}
-
-function slotOption(description: string): Option {
-  return new Option('--slot <number>', description).argParser((text: string) => {
-    if (!/^\d{1,20}$/.test(text))
-      throw new CommandError(exitCodes.usage, '--slot takes a decimal number, as signetctl token slots shows it');
-    return text;
-  });
 }
 
 /** Prints an error and returns the exit code. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import type { Runs } from '../ca/commands.ts';
+import type { Runs } from '../runs.ts';
 
 /** `signetctl backup …` */
 export function addBackupCommands(program: Command, runs: Runs): void {

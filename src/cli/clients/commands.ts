@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { roles } from '../../clients/caller.ts';
-import type { Runs } from '../ca/commands.ts';
+import type { Runs } from '../runs.ts';
 import { tlsKeyTypes } from './client-key.ts';
 
 const directory = ['--directory <directory>', 'directory for the new files; none is overwritten'] as const;

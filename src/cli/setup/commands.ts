@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Runs } from '../ca/commands.ts';
+import type { Runs } from '../runs.ts';
 import { questions } from './questions.ts';
 
 const credentialKey = ['--credential-key <key>', 'what encrypts credentials: auto, host, tpm2 or host+tpm2', 'auto'] as const;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Runs } from '../ca/commands.ts';
+import type { Runs } from '../runs.ts';
 
 const by = ['--by <name>', 'name of the certifying CA in the configuration'] as const;
 const directory = ['--directory <directory>', 'directory for the new file; none is overwritten'] as const;

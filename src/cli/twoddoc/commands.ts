@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { Runs } from '../ca/commands.ts';
+import type { Runs } from '../runs.ts';
 
 const names = {
   tenant: ['--tenant <tenant>', 'tenant that signs with it'],
