@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, type Stats } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, openSync, type Stats } from 'node:fs';
 
 /** Owner, group and permission bits of a file. */
 export interface Ownership {
@@ -17,22 +17,29 @@ export function ownershipOf({ uid, gid, mode }: Stats): Ownership {
 }
 
 /**
- * Gives a file its owner and permissions. Only root can give a file to another user: for others,
- * and for owners that this machine does not have, it keeps its owner, and the result says so.
+ * Gives a file or directory its owner and permissions. Only root can give a file to another user:
+ * for others, and for owners that this machine does not have, it keeps its owner, and the result
+ * says so.
+ * @throws {Error} if it is a symbolic link, which the owner of its directory may have put there
  */
 export function own(path: string, { user, group, mode }: Ownership): string | undefined {
-  // The kernel clears some bits when the owner changes, so the mode comes last.
-  const fault = process.geteuid?.() === 0 ? give(path, user, group) : undefined;
-  chmodSync(path, mode);
-  return fault;
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    // The kernel clears some bits when the owner changes, so the mode comes last.
+    const fault = process.geteuid?.() === 0 ? give(file, path, user, group) : undefined;
+    fchmodSync(file, mode);
+    return fault;
+  } finally {
+    closeSync(file);
+  }
 }
 
-function give(path: string, user: string, group: string): string | undefined {
+function give(file: number, path: string, user: string, group: string): string | undefined {
   const uid = numberOf('passwd', user);
   const gid = numberOf('group', group);
   if (uid === undefined || gid === undefined)
     return `${path}: this machine has no ${uid === undefined ? `user "${user}"` : `group "${group}"`}; the file belongs to root`;
-  chownSync(path, uid, gid);
+  fchownSync(file, uid, gid);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DirectoryLock } from '../service/directory-lock.ts';
 import { claimAlone } from '../state/sqlite/sqlite-database.ts';
@@ -42,7 +42,7 @@ export function lockForRestore({ audit, account }: Manifest, { root, targets }: 
 
 /** A new lock file belongs to the owner of its directory, who has to open it later. */
 function ownedByDirectory(path: string, take: () => Lock): Lock {
-  const isNew = !existsSync(path);
+  const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
   const lock = take();
   if (isNew) {
     const { user, group } = ownershipOf(statSync(dirname(path)));

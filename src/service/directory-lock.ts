@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { refuseForeignLinks } from './foreign-links.ts';
 
 const sqliteBusy = 5;
 
@@ -13,10 +14,12 @@ export class DirectoryLock {
 
   /**
    * @param what description of the contents, for the message
-   * @throws {Error} if another process writes them
+   * @throws {Error} if another process writes them, or the lock is a link that root must not follow
    */
   constructor(directory: string, what: string) {
-    this.#database = new DatabaseSync(join(directory, 'lock'));
+    const path = join(directory, 'lock');
+    refuseForeignLinks(path);
+    this.#database = new DatabaseSync(path);
     try {
       // A database with a first page can be locked without a write, so a full disk is no obstacle
       // later.

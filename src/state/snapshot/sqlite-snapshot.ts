@@ -1,5 +1,7 @@
-import { open, type FileHandle, unlink } from 'node:fs/promises';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { removeAbandoned, unfinishedName } from '../../service/abandoned-files.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
@@ -8,6 +10,8 @@ import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
 const pagesAtOnce = 256;
 /** End of the copy's name while it has one. */
 const suffix = 'backup';
+/** Nobody but root can put anything in place of root's directories there. */
+const rootsTemporaries = '/var/tmp';
 
 /**
  * The embedded database at one moment: a read transaction, which keeps its view while the service
@@ -68,16 +72,18 @@ export class SqliteSnapshot implements StateSnapshot {
   /**
    * Copies to a file beside the database, on the same disk and for the same user alone, which has
    * no name any more as soon as SQLite has it open: no copy stays behind, however the process ends.
+   * SQLite opens it by its name, so that root does not do this in a directory of another user, who
+   * could put a symbolic link in its place.
    */
   async #copy(): Promise<FileHandle> {
     removeAbandoned([this.#path], suffix);
-    const path = unfinishedName(this.#path, suffix);
+    const own = ownDirectory(dirname(this.#path));
+    const path = unfinishedName(own === undefined ? this.#path : join(own, basename(this.#path)), suffix);
     const handle = await open(path, 'wx+', 0o600);
     let hasName = true;
     const removeName = (): void => {
-      if (!hasName) return;
+      if (hasName) rmSync(path, { force: true });
       hasName = false;
-      void unlink(path).catch(() => undefined);
     };
     try {
       await backup(this.#database, path, { rate: pagesAtOnce, progress: removeName });
@@ -87,6 +93,13 @@ export class SqliteSnapshot implements StateSnapshot {
       throw error;
     } finally {
       removeName();
+      if (own !== undefined) rmSync(own, { recursive: true, force: true });
     }
   }
+}
+
+/** Makes a private directory if this process is root and another user owns the one of the database. */
+function ownDirectory(directory: string): string | undefined {
+  if (process.geteuid?.() !== 0 || statSync(directory).uid === 0) return undefined;
+  return mkdtempSync(join(rootsTemporaries, 'signetd-backup-'));
 }

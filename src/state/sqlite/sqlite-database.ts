@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
+import { refuseForeignLinks } from '../../service/foreign-links.ts';
 import { type Change, type Database, type Failure, failureOf, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate } from '../migrate.ts';
 import { readOnlyOperations } from '../repository-functions.ts';
@@ -28,6 +29,7 @@ export class SqliteDatabase implements Database {
    * @throws {Error} if the file cannot be opened or migrated, or another process has it open
    */
   static async open(path: string): Promise<SqliteDatabase> {
+    refuseForeignLinks(path, `${path}-lock`);
     createPrivate(path);
     createPrivate(`${path}-lock`);
     const lock = claimAlone(path);
@@ -159,6 +161,7 @@ function connect(path: string, mode: 'rwc' | 'rw' | 'ro' = 'rwc'): Kysely<Schema
  * @throws {Error} if another process holds the lock
  */
 export function claimAlone(path: string): { release(): void } {
+  refuseForeignLinks(`${path}-lock`);
   const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 });
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE;');
