@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -88,15 +88,24 @@ function removingOnSignal(path: string): () => void {
 /** The file is not a whole backup for this key. */
 export class BackupFault extends Error {}
 
+/** A backup that can be read, any number of times. */
+export interface BackupFile {
+  readonly path: string;
+  readonly decrypter: Decrypter;
+  /** SHA-256 of the encrypted file, hexadecimal; undefined if any file will do. */
+  readonly sha256: string | undefined;
+}
+
 /**
- * Yields the content of an encrypted file, piece by piece; each piece is authentic, and a file that
- * is cut off or continued ends with a fault.
+ * Yields the content of an encrypted file, piece by piece. A file that is cut off, continued, or
+ * not the one with the digest ends with a fault: what came before counts only if there is none.
  * @throws {BackupFault}
  */
-export async function* readEncrypted(path: string, decrypter: Decrypter): AsyncGenerator<Uint8Array> {
+export async function* readEncrypted({ path, decrypter, sha256 }: BackupFile): AsyncGenerator<Uint8Array> {
   const source = createReadStream(path, { highWaterMark: 1 << 18 });
+  const digest = createHash('sha256');
   try {
-    const encrypted = ReadableStream.from<Uint8Array>(source);
+    const encrypted = ReadableStream.from<Uint8Array>(observed(source, digest));
     const decrypted = await decrypter.decrypt(encrypted).catch((error: unknown) => {
       throw new BackupFault(openingFault(path, reasonOf(error)));
     });
@@ -105,11 +114,20 @@ export async function* readEncrypted(path: string, decrypter: Decrypter): AsyncG
       const next = await reader.read().catch((error: unknown) => {
         throw new BackupFault(`${path}: the file is damaged or cut off (${reasonOf(error)})`);
       });
-      if (next.done) return;
+      if (next.done) break;
       yield next.value;
     }
+    // It may have been exchanged since it was verified.
+    if (sha256 !== undefined) checkSame(path, digest.digest('hex'), sha256);
   } finally {
     source.destroy();
+  }
+}
+
+async function* observed(source: AsyncIterable<Uint8Array>, digest: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    digest.update(chunk);
+    yield chunk;
   }
 }
 
@@ -124,7 +142,10 @@ export async function checkDigest(path: string, expected: string | undefined): P
   const digest = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) digest.update(chunk as Buffer);
   const found = digest.digest('hex');
-  if (expected !== undefined && found !== expected.toLowerCase())
-    throw new BackupFault(`${path}: its SHA-256 is ${found}: it is not the file that was expected`);
+  if (expected !== undefined) checkSame(path, found, expected);
   return found;
+}
+
+function checkSame(path: string, found: string, expected: string): void {
+  if (found !== expected.toLowerCase()) throw new BackupFault(`${path}: its SHA-256 is ${found}: it is not the file that was expected`);
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Decrypter } from 'age-encryption';
-import { BackupFault, readEncrypted } from './encrypted-file.ts';
+import { BackupFault, readEncrypted, type BackupFile } from './encrypted-file.ts';
 import { Manifest, manifestName } from './manifest.ts';
 import { readTar, TarFault } from './tar.ts';
 
@@ -20,12 +19,13 @@ interface Seen {
  * @param progress receives the bytes read so far
  * @throws {BackupFault}
  */
-export async function readBackup(path: string, decrypter: Decrypter, take: TakePart, progress: (bytes: number) => void): Promise<Manifest> {
+export async function readBackup(backup: BackupFile, take: TakePart, progress: (bytes: number) => void): Promise<Manifest> {
+  const { path } = backup;
   const seen = new Map<string, Seen>();
   let manifest: Manifest | undefined;
   let total = 0;
   try {
-    for await (const { name, bytes, content } of readTar(readEncrypted(path, decrypter))) {
+    for await (const { name, bytes, content } of readTar(readEncrypted(backup))) {
       if (manifest !== undefined) throw new BackupFault(`${path}: ${name} follows the manifest`);
       if (name === manifestName) {
         manifest = await readManifest(path, bytes, content);

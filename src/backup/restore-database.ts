@@ -1,6 +1,6 @@
-import type { Decrypter } from 'age-encryption';
 import type { PostgresqlConfig } from '../config/state-config.ts';
 import { restoreDump } from '../state/snapshot/postgresql-restore.ts';
+import type { BackupFile } from './encrypted-file.ts';
 import { readBackup } from './read-backup.ts';
 
 /**
@@ -9,8 +9,7 @@ import { readBackup } from './read-backup.ts';
  * @returns the schema of the tables that were in the way, if any
  */
 export async function restoreDatabase(
-  path: string,
-  decrypter: Decrypter,
+  backup: BackupFile,
   config: PostgresqlConfig,
   progress: (bytes: number) => void,
 ): Promise<string | undefined> {
@@ -20,8 +19,7 @@ export async function restoreDatabase(
     let held: Uint8Array | undefined;
     try {
       await readBackup(
-        path,
-        decrypter,
+        backup,
         async (name, content) => {
           if (!name.startsWith('state/postgresql.dump.')) return;
           for await (const chunk of content) {

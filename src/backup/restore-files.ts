@@ -1,8 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Decrypter } from 'age-encryption';
 import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
-import { syncDirectory } from './encrypted-file.ts';
+import { syncDirectory, type BackupFile } from './encrypted-file.ts';
 import { own } from './owners.ts';
 import { readBackup } from './read-backup.ts';
 import type { Target, Targets } from './restore-targets.ts';
@@ -29,7 +28,8 @@ export function makeDirectories({ directories }: Targets): string[] {
     const first = mkdirSync(directory.path, { recursive: true, mode: 0o755 });
     if (first === undefined) return [];
     // The process's mask took rights from those above it, which others need to reach it.
-    for (let path = dirname(directory.path); path.startsWith(first); path = dirname(path)) chmodSync(path, 0o755);
+    for (let path = dirname(directory.path); path.startsWith(first); path = dirname(path))
+      own(path, { user: 'root', group: 'root', mode: 0o755 });
     return own(directory.path, directory) ?? [];
   });
 }
@@ -40,8 +40,7 @@ export function makeDirectories({ directories }: Targets): string[] {
  * @throws {BackupFault} if the file is not whole; then nothing was changed
  */
 export async function restoreFiles(
-  path: string,
-  decrypter: Decrypter,
+  backup: BackupFile,
   { targets, existing, same }: Targets,
   progress: (bytes: number) => void,
 ): Promise<RestoredFiles> {
@@ -55,8 +54,7 @@ export async function restoreFiles(
       suffix,
     );
     await readBackup(
-      path,
-      decrypter,
+      backup,
       async (name, content) => {
         const target = byName.get(name);
         if (target === undefined) return;

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Decrypter } from 'age-encryption';
 import { AccountComparison, type AccountVerdict } from '../audit/compare-account.ts';
 import { verifyAuditLog, type VerifyResult } from '../audit/verify.ts';
 import { snapshotFacts, type SnapshotFacts } from '../state/snapshot/snapshot-facts.ts';
 import { SqliteSnapshot } from '../state/snapshot/sqlite-snapshot.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import type { BackupFile } from './encrypted-file.ts';
 import { logExtent } from './log-extent.ts';
 import type { Manifest } from './manifest.ts';
 import { readBackup } from './read-backup.ts';
@@ -34,8 +34,7 @@ interface Checked {
  * @throws {BackupFault} if the file is not whole, or is not a backup
  */
 export async function verifyBackup(
-  path: string,
-  decrypter: Decrypter,
+  backup: BackupFile,
   { work, progress }: { readonly work: WorkDirectory; readonly progress: (bytes: number) => void },
 ): Promise<Verified> {
   let dump: DumpCheck | undefined;
@@ -47,7 +46,7 @@ export async function verifyBackup(
       else if (directory === 'audit' && /^audit-\d{8}\.jsonl$/.test(file)) await work.write('audit', file, content);
       else if (directory === 'account' && /^account-\d{1,3}-\d{8}\.jsonl$/.test(file)) await work.write('account', file, content);
     };
-    const manifest = await readBackup(path, decrypter, take, progress);
+    const manifest = await readBackup(backup, take, progress);
     const state = manifest.state.kind === 'sqlite' ? await checkSqlite(work, manifest) : { ...(await dumped(dump)), facts: undefined };
     const log = await checkLog(work, manifest, state.facts);
     return {

@@ -27,7 +27,10 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
     ['signetctl backup create --output /backup/signetd.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
   ],
   ['backup verify', ['signetctl backup verify /backup/signetd.age --identity /media/key/backup.key']],
-  ['backup restore', ['signetctl backup restore /backup/signetd.age --identity /media/key/backup.key']],
+  [
+    'backup restore',
+    ['signetctl backup restore /backup/signetd.age --identity /media/key/backup.key --sha256 "$(cat /media/key/signetd.sha256)"'],
+  ],
   ['backup compare', ['signetctl backup compare']],
   ['client add', ['signetctl client add --certificate billing.pem --name billing --tenant demo --roles signature,keys']],
   ['client list', ['signetctl client list']],

@@ -131,8 +131,7 @@ describe('a backup that was made while requests were running', () => {
     const damaged = operator.file('damaged.age');
     const reading = async (identity = operator.identity): Promise<unknown> =>
       readBackup(
-        damaged,
-        decrypterWith(identity),
+        { path: damaged, decrypter: decrypterWith(identity), sha256: undefined },
         async () => Promise.resolve(),
         () => undefined,
       );
@@ -162,6 +161,13 @@ describe('a backup that was made while requests were running', () => {
     const stranger = new Operator();
     await expect(reading(stranger.identity)).rejects.toThrow('not encrypted to this key');
     stranger.remove();
+    const exchanged = { path: damaged, decrypter: decrypterWith(operator.identity), sha256: '0'.repeat(64) };
+    const rereading = readBackup(
+      exchanged,
+      async () => Promise.resolve(),
+      () => undefined,
+    );
+    await expect(rereading).rejects.toThrow(`its SHA-256 is ${sha256}`);
     const other = await signetctl(['backup', 'verify', backup, '--identity', operator.identity, '--sha256', '0'.repeat(64)]);
     expect([other.status, other.stderr]).toEqual([1, expect.stringContaining(`its SHA-256 is ${sha256}`)]);
     rmSync(damaged);
@@ -169,9 +175,14 @@ describe('a backup that was made while requests were running', () => {
 });
 
 const restore = async (...more: string[]): Promise<CommandRun> =>
-  ctl('backup', 'restore', backup, '--identity', operator.identity, ...more);
+  ctl('backup', 'restore', backup, '--identity', operator.identity, '--sha256', sha256, ...more);
 
 describe('the restore of a backup', () => {
+  it('needs its SHA-256, since everybody can encrypt to a public key', async () => {
+    const refused = await ctl('backup', 'restore', backup, '--identity', operator.identity);
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('--sha256 is missing')]);
+  });
+
   it('is refused while the service runs, and over existing files', async () => {
     expect(await restore()).toMatchObject({ status: 5, stderr: 'signetctl: signetd is running: stop it and its token host first\n' });
     await service.daemon.stop();

@@ -71,7 +71,7 @@ it('a backup of PostgreSQL that was made while both instances signed is restored
   expect(operator.unpacked(backup, 'cat state/postgresql.dump.* | pg_restore --list')).toContain('TABLE DATA public keys');
 
   const restore = async (...more: string[]): Promise<CommandRun> =>
-    ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--only', 'state,audit', ...more);
+    ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--any-origin', '--only', 'state,audit', ...more);
   expect(await restore()).toMatchObject({ status: 5, stderr: expect.stringContaining('signetd is running') as unknown });
   await a.daemon.stop();
   const other = await restore('--replace');
@@ -82,9 +82,9 @@ it('a backup of PostgreSQL that was made while both instances signed is restored
   await two.postgresql.query('postgres', `drop database ${two.database}`);
   await two.postgresql.query('postgres', `create database ${two.database}`);
   renameSync(join(environment.directory, 'audit-a'), join(environment.directory, 'audit-a.before'));
-  const stateOnly = await ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--only', 'state');
+  const stateOnly = await ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--any-origin', '--only', 'state');
   expect(stateOnly.stdout).toContain(`database ${two.database}`);
-  const full = await ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--only', 'state', '--replace');
+  const full = await ctl('a', 'backup', 'restore', backup, '--identity', operator.identity, '--any-origin', '--only', 'state', '--replace');
   expect(full.stderr).not.toContain('not restored');
   expect(full.stdout).toMatch(/kept aside: +schema before_restore_\w+ of the database/);
   operator.unpacked(backup, `cp -r audit ${join(environment.directory, 'audit-a')}`);

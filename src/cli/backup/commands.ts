@@ -30,7 +30,8 @@ export function addBackupCommands(program: Command, runs: Runs): void {
     reading(backup.command('restore').description('put a backup into place; only while signetd and its token host are stopped'))
       .option('--to <directory>', 'directory in front of all paths', '/')
       .option('--only <parts>', 'comma-separated: configuration, state, audit, transfer; by default all that the backup has')
-      .option('--replace', 'keep existing files under other names instead of refusing'),
+      .option('--replace', 'keep existing files under other names instead of refusing')
+      .option('--any-origin', 'restore without --sha256 a file that anybody may have made'),
     async () => import('./restore.ts'),
     ({ RestoreOptions, backupRestore }) => [RestoreOptions, backupRestore],
   );

@@ -1,11 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Decrypter } from 'age-encryption';
 import { z } from 'zod';
 import { askService, AdminFailure, NotRunning } from '../../admin/ask.ts';
 import { auditFiles } from '../../audit/file-names.ts';
 import { findTail } from '../../audit/find-tail.ts';
-import { BackupFault } from '../../backup/encrypted-file.ts';
+import { BackupFault, type BackupFile } from '../../backup/encrypted-file.ts';
 import type { Manifest } from '../../backup/manifest.ts';
 import { restoreDatabase } from '../../backup/restore-database.ts';
 import { makeDirectories, restoreFiles } from '../../backup/restore-files.ts';
@@ -33,12 +32,19 @@ export const RestoreOptions = z.object({
     .pipe(z.array(z.enum(choices, { error: `parts are ${choices.join(', ')}` })).min(1))
     .optional(),
   replace: z.boolean().default(false),
+  anyOrigin: z.boolean().default(false),
 });
 export type RestoreOptions = z.output<typeof RestoreOptions>;
 
 /** `backup restore`: puts a backup into place, while signetd and its token host are stopped. */
 export async function backupRestore(_configPath: string, options: RestoreOptions): Promise<Outcome> {
-  const { verified, decrypter } = await readAndVerify(options);
+  // Whoever has a public key can make a backup, with a configuration that root would follow.
+  if (options.sha256 === undefined && !options.anyOrigin)
+    throw new CommandError(
+      exitCodes.usage,
+      '--sha256 is missing: only the digest that backup create printed, and the audit log has, tells that this backup is yours; --any-origin restores it without, and with it whatever its author wrote into the configuration',
+    );
+  const { verified, backup } = await readAndVerify(options);
   const { manifest } = verified;
   if (verified.faults.length > 0)
     throw new CommandError(exitCodes.faultFound, ['the backup is damaged, and nothing was restored', ...verified.faults].join('\n'));
@@ -51,7 +57,7 @@ export async function backupRestore(_configPath: string, options: RestoreOptions
   await checkEmpty(manifest, targets, { database, replace: options.replace, root });
   const notes = makeDirectories(targets);
   const lock = locked(manifest, targets);
-  const restored = await inOneStep(async () => restoreAll(options.file, decrypter, targets, database)).finally(() => {
+  const restored = await inOneStep(async () => restoreAll(backup, targets, database)).finally(() => {
     lock.release();
   });
   const compared = await compare(configPath, root);
@@ -79,19 +85,14 @@ interface RestoredAll {
   readonly notes: readonly string[];
 }
 
-async function restoreAll(
-  file: string,
-  decrypter: Decrypter,
-  targets: Targets,
-  database: PostgresqlConfig | undefined,
-): Promise<RestoredAll> {
-  const progress = showProgress({ work: 'backup restore', unit: 'bytes', total: statSync(file).size });
+async function restoreAll(backup: BackupFile, targets: Targets, database: PostgresqlConfig | undefined): Promise<RestoredAll> {
+  const progress = showProgress({ work: 'backup restore', unit: 'bytes', total: statSync(backup.path).size });
   const at = (bytes: number): void => {
     progress.at(bytes);
   };
   try {
-    const { restored, kept, notes } = await restoreFiles(file, decrypter, targets, at);
-    const schema = database === undefined ? undefined : await restoreDatabase(file, decrypter, database, at);
+    const { restored, kept, notes } = await restoreFiles(backup, targets, at);
+    const schema = database === undefined ? undefined : await restoreDatabase(backup, database, at);
     return { names: restored, kept: schema === undefined ? kept : [...kept, `schema ${schema} of the database`], notes };
   } finally {
     progress.end();

@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { Decrypter } from 'age-encryption';
 import { z } from 'zod';
-import { BackupFault, checkDigest } from '../../backup/encrypted-file.ts';
+import { BackupFault, checkDigest, type BackupFile } from '../../backup/encrypted-file.ts';
 import { decrypterWith, OperatorKeyFault } from '../../backup/operator-keys.ts';
 import { verifyBackup, type Verified } from '../../backup/verify-backup.ts';
 import { WorkDirectory } from '../../backup/work-directory.ts';
@@ -62,7 +61,8 @@ export function verifiedFields(file: string, sha256: string, { manifest, audit, 
 export async function readAndVerify({ file, identity, sha256: expected, workDirectory }: VerifyOptions): Promise<{
   readonly verified: Verified;
   readonly sha256: string;
-  readonly decrypter: Decrypter;
+  /** Readable only as long as it is the file that was verified. */
+  readonly backup: BackupFile;
 }> {
   if (!existsSync(file)) throw new CommandError(exitCodes.usage, `${file}: there is no such file`);
   const progress = showProgress({ work: 'backup verify', unit: 'bytes', total: statSync(file).size });
@@ -70,14 +70,15 @@ export async function readAndVerify({ file, identity, sha256: expected, workDire
   try {
     const decrypter = decrypterWith(identity);
     const sha256 = await checkDigest(file, expected);
+    const backup = { path: file, decrypter, sha256 };
     work = new WorkDirectory(workDirectory ?? tmpdir());
-    const verified = await verifyBackup(file, decrypter, {
+    const verified = await verifyBackup(backup, {
       work,
       progress: (bytes) => {
         progress.at(bytes);
       },
     });
-    return { verified, sha256, decrypter };
+    return { verified, sha256, backup };
   } catch (error) {
     if (error instanceof OperatorKeyFault) throw new CommandError(exitCodes.usage, error.message);
     if (error instanceof BackupFault) throw new CommandError(exitCodes.faultFound, error.message);
