@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { daemonsCredential } from '../config/listeners-config.ts';
 
 export interface NamedFiles {
   /** Absolute paths of files that the configuration names, such as certificates. */
@@ -26,8 +27,7 @@ export function namedFiles(config: Config): NamedFiles {
     if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value)) look(inner, member === '' ? name : `${member}.${name}`);
     } else if (typeof value === 'string' && !otherMembers.test(member)) {
-      if (/^(file|credential):./.test(value) || member === privateKeyMember)
-        secrets.push({ member, reference: isAbsolute(value) ? `file:${value}` : value });
+      if (/^(file|credential):./.test(value) || member === privateKeyMember) secrets.push({ member, reference: secretReference(value) });
       else if (isAbsolute(value) && isFile(value)) {
         if (holdsPrivateKey(value)) secrets.push({ member, reference: `file:${value}` });
         else files.add(value);
@@ -36,6 +36,13 @@ export function namedFiles(config: Config): NamedFiles {
   };
   look(config, '');
   return { files: [...files], secrets };
+}
+
+/** Returns a secret as the configuration refers to it, also if it is a path by now. */
+function secretReference(value: string): string {
+  if (!isAbsolute(value)) return value;
+  const name = daemonsCredential(value);
+  return name === undefined ? `file:${value}` : `credential:${name}`;
 }
 
 function isFile(path: string): boolean {
