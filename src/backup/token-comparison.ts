@@ -57,14 +57,13 @@ async function expectedKeys(config: Config): Promise<Map<string, Expected>> {
   } finally {
     await snapshot.close();
   }
-  const configured = {
-    ...config.certificateAuthorities,
-    ...(config.timeStampAuthority === undefined ? {} : { timeStampAuthority: config.timeStampAuthority }),
-  };
-  for (const [name, { keyId }] of Object.entries(configured)) {
-    const what = name === 'timeStampAuthority' ? 'the key of the time-stamp authority' : `the key of the certificate authority ${name}`;
+  const needed = (keyId: string, what: string): void => {
     expected.set(keyId, { what, advice: 'restore the backup of the token that has it', token: 'needed' });
-  }
+  };
+  const { clientAuthority, certificateAuthorities, timeStampAuthority } = config;
+  if (clientAuthority !== undefined) needed(clientAuthority.keyId, 'the key of the CA of clientAuthority');
+  for (const [name, { keyId }] of Object.entries(certificateAuthorities)) needed(keyId, `the key of the certificate authority ${name}`);
+  if (timeStampAuthority !== undefined) needed(timeStampAuthority.keyId, 'the key of the time-stamp authority');
   return expected;
 }
 

@@ -49,6 +49,11 @@ interface Issued {
   readonly files: { readonly certificate: string; readonly key: string; readonly pkcs12: string; readonly pkcs12Password: string };
 }
 
+interface Compared {
+  readonly orphans: readonly { readonly id: string }[];
+  readonly gaps: readonly unknown[];
+}
+
 const issuedIn = (made: CommandRun): Issued => {
   expect(made.status, made.stderr).toBe(0);
   return jsonOf(made) as Issued;
@@ -188,9 +193,30 @@ describe('signetctl client renew', () => {
 
   it('refuses a client that is not registered, and the certificate of another key', async () => {
     const { files } = issuedIn(await issue('another'));
-    expect(await renew('nobody')).toMatchObject({ status: 5, stderr: expect.stringContaining('no client \\"nobody\\"') as unknown });
+    expect(await renew('nobody')).toMatchObject({
+      status: 5,
+      stderr: expect.stringMatching(/no client .*nobody.* is registered/) as unknown,
+    });
     const refused = await renew('billing', '--certificate', files.certificate);
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('not a certificate of the key')]);
+  });
+});
+
+it('signetctl backup compare knows the key of the CA that issues the certificates of clients', async () => {
+  const config = parseDocument(readFileSync(service.description.configFile, 'utf8'));
+  const keyId = String(config.getIn(['clientAuthority', 'keyId']));
+  config.deleteIn(['certificateAuthorities', 'root']);
+  const alone = join(service.environment.directory, 'only-clients.yaml');
+  const compared = async (text: string): Promise<unknown> => {
+    writeFileSync(alone, text);
+    const { orphans, gaps } = jsonOf(await signetctlHere(['--json', '--config', alone, 'backup', 'compare'])) as Compared;
+    return { orphans: orphans.map(({ id }) => id).includes(keyId), gaps };
+  };
+  expect(await compared(String(config))).toEqual({ orphans: false, gaps: [] });
+  config.setIn(['clientAuthority', 'keyId'], `${keyId.slice(0, -2)}${keyId.endsWith('00') ? '01' : '00'}`);
+  expect(await compared(String(config))).toEqual({
+    orphans: true,
+    gaps: [expect.objectContaining({ what: 'the key of the CA of clientAuthority', isNeeded: true })],
   });
 });
 
