@@ -207,8 +207,8 @@ it('signetctl backup compare knows the key of the CA that issues the certificate
   const keyId = String(config.getIn(['clientAuthority', 'keyId']));
   config.deleteIn(['certificateAuthorities', 'root']);
   const alone = join(service.environment.directory, 'only-clients.yaml');
-  const compared = async (text: string): Promise<unknown> => {
-    writeFileSync(alone, text);
+  const compared = async (yaml: string): Promise<unknown> => {
+    writeFileSync(alone, yaml);
     const { orphans, gaps } = jsonOf(await signetctlHere(['--json', '--config', alone, 'backup', 'compare'])) as Compared;
     return { orphans: orphans.map(({ id }) => id).includes(keyId), gaps };
   };
