@@ -114,8 +114,9 @@ class Connection:
                     raise error_of_status(answer.status, said, answer.request_id, answer.retry_after_seconds)
                 try:
                     read = json.loads(said)
-                except ValueError as fault:
-                    raise SignetdError("UNKNOWN", "the answer is not JSON", status=200, request_id=answer.request_id) from fault
+                except ValueError:
+                    # The parser's exception has the whole text, which may have the password of a new key.
+                    raise SignetdError("UNKNOWN", "the answer is not JSON", status=200, request_id=answer.request_id) from None
                 error = error_of_result(read, answer.request_id)
                 if error is not None:
                     raise error
