@@ -53,10 +53,12 @@ export function consoleRouter(parts: ConsoleParts): Router {
   router.get('/api/history', (request, response) => {
     answer(response, history.after(momentOf(request)));
   });
-  router.post('/api/sign-in', (request, response) => {
+  router.post('/api/sign-in', async (request, response) => {
     const signedIn = signIns.signIn(codeOf(request));
     if (signedIn === undefined) throw new Problem(401, 'this link was used already, or is too old; run signetctl console again');
     const { operator, session, token } = signedIn;
+    const entry = { kind: 'administration', request: randomUUID(), uid: operator.uid, via: 'console', command: 'console sign-in' } as const;
+    await administration.audit.administer(entry, async () => Promise.resolve({ value: undefined }));
     administration.log.info('an operator signed in to the console', { uid: operator.uid });
     setCookie(request, response, session);
     answer(response, { token, operator: nameOf(operator), access, endsAt: new Date(operator.endsAt).toISOString() } satisfies SignedIn);

@@ -85,6 +85,10 @@ describe('signing in to the console', () => {
     expect(cookie).toMatch(new RegExp(`^signetd_console_${new URL(opsUrl).port}=[\\w-]{43}; Path=/console; HttpOnly; SameSite=Strict$`));
     expect((await ask('/api/sign-in', headers, 'POST')).status).toBe(401);
     expect(auditLog()).toMatch(new RegExp(`"uid":${process.getuid?.()},"command":"console"`));
+    const signIns = (): number => auditLog().split('"via":"console","command":"console sign-in"').length - 1;
+    const before = signIns();
+    await signedIn(opsUrl, configFile);
+    expect(signIns()).toBe(before + 1);
   });
 
   it('opens nothing with the cookie alone, nor with the token alone', async () => {
