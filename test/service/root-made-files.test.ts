@@ -1,9 +1,20 @@
-import { chownSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { giveSoftwareTokenToItsOwner } from '../../src/cli/ca/software-token.ts';
-import { ownDirectory } from '../../src/cli/setup/machine.ts';
+import { ownDirectory, writeOwned } from '../../src/cli/setup/machine.ts';
 import { TokenConfig } from '../../src/config/token-config.ts';
 import { giveRootMadeFiles } from '../../src/service/root-made-files.ts';
 import { notRoot, skipNote } from '../support/skip-note.ts';
@@ -65,6 +76,14 @@ describe.skipIf(notRoot !== undefined)(`files that root makes in the directory o
       TokenConfig.parse({ profile: 'softhsm2', label: 'test', pin: 'credential:pin', environment: { SOFTHSM2_CONF: settings } }),
     );
     expect([ownerOf(theirs, 'object'), ownerOf(roots, 'shadow')]).toStrictEqual([uid, 0]);
+  });
+
+  it('replace a symbolic link that is in the way', () => {
+    symlinkSync(join(roots, 'shadow'), join(theirs, 'one.new'));
+    symlinkSync(join(roots, 'shadow'), join(theirs, 'one'));
+    writeOwned(join(theirs, 'one'), 'content', 0o640);
+    expect([readFileSync(join(theirs, 'one'), 'utf8'), lstatSync(join(theirs, 'one')).mode & 0o7777]).toStrictEqual(['content', 0o640]);
+    expect(readFileSync(join(roots, 'shadow'), 'utf8')).toBe('');
   });
 
   it('are not made by setup through a symbolic link in place of a directory', () => {

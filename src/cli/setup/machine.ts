@@ -1,16 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fchownSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { groupNumber, userNumber } from '../../service/native.ts';
@@ -42,9 +31,17 @@ export function run(program: string, args: readonly string[], input: string | Ui
 export function writeOwned(path: string, content: string | Uint8Array, mode: number, group = 'root'): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   const temporary = `${path}.new`;
-  writeFileSync(temporary, content, { mode: 0o600 });
-  chownSync(temporary, 0, groupNumber(group));
-  chmodSync(temporary, mode);
+  // Not through a link that somebody has put there, since clients' directories may be a user's.
+  rmSync(temporary, { force: true });
+  const file = openSync(temporary, 'wx', 0o600);
+  try {
+    writeFileSync(file, content);
+    fchownSync(file, 0, groupNumber(group));
+    fchmodSync(file, mode);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
   renameSync(temporary, path);
 }
 
