@@ -33,12 +33,15 @@ function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer
   const place = join(root, 'usr/share/doc/signetd');
   mkdirSync(join(place, 'examples'), { recursive: true });
   for (const name of readdirSync(join(project, 'docs'))) {
-    if (name.endsWith('.md')) writeFileSync(join(place, name), readFileSync(join(project, 'docs', name), 'utf8').replaceAll('](../', ']('));
+    // README.md is that of the project.
+    const written = name === 'README.md' ? 'index.md' : name;
+    if (name.endsWith('.md')) writeFileSync(join(place, written), readFileSync(join(project, 'docs', name), 'utf8').replaceAll('](../', ']('));
     if (name.endsWith('.json')) cpSync(join(project, 'docs', name), join(place, name));
   }
   cpSync(join(project, 'docs/images'), join(place, 'images'), { recursive: true });
-  writeFileSync(join(place, 'README.md'), readFileSync(join(project, 'README.md'), 'utf8').replaceAll('](docs/', ']('));
+  writeFileSync(join(place, 'README.md'), packagedReadme(readFileSync(join(project, 'README.md'), 'utf8')));
   for (const name of ['signetd.yaml', 'network.conf']) cpSync(join(project, 'packaging/deb', name), join(place, 'examples', name));
+  cpSync(join(project, 'packaging/monitoring'), join(place, 'examples/monitoring'), { recursive: true });
   writeFileSync(join(place, 'changelog.gz'), compressed(readFileSync(join(project, 'CHANGELOG.md'), 'utf8')));
   const entry = [
     `signetd (${debianVersion}) unstable; urgency=medium`,
@@ -49,6 +52,11 @@ function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer
     '',
   ];
   writeFileSync(join(place, 'changelog.Debian.gz'), compressed(entry.join('\n')));
+}
+
+/** Leads the links to where the pages are in the package. */
+function packagedReadme(text: string): string {
+  return text.replaceAll('[docs/README.md](docs/README.md)', '[index.md](index.md)').replaceAll('](docs/', '](');
 }
 
 function writeManual({ project, root, version, epochSeconds }: Release): void {
