@@ -11,7 +11,11 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['console', ['signetctl console']],
   [
     'setup',
-    ['signetctl setup', 'signetctl setup --plan-only', 'signetctl setup --unattended --yes --organization "Example SA" --country FR'],
+    [
+      'signetctl setup',
+      'signetctl setup --plan-only',
+      'signetctl setup --unattended --token softhsm --organization "Example SA" --country FR',
+    ],
   ],
   ['server renew', ['signetctl server renew', 'signetctl server renew --new-key']],
   ['client issue', [`signetctl client issue --name billing --tenant demo --roles signature,keys --directory /root/clients`]],

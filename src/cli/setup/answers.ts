@@ -33,16 +33,24 @@ export async function answersOf(given: Given, known: Answers | undefined, asks: 
   return answersIn(answers);
 }
 
+/** @throws {CommandError} if this machine lacks something that the answers need */
+export function checkLacks(answers: Answers): void {
+  const lacks = questions.flatMap(({ id, lack }) => lack?.(answers[id]) ?? []);
+  if (lacks.length > 0) throw new CommandError(exitCodes.refused, lacks.join('\n'));
+}
+
 /** Asks until the answer can be used; an empty one is the default. */
 async function asked(question: Question, before: Partial<Answers>): Promise<string> {
   const fallback = question.fallback(before);
   const hint = fallback === undefined || fallback === '' ? '' : ` [${fallback}]`;
   for (;;) {
-    const line = await askLine(`${question.text}${hint}:`);
+    const typed = await askLine(`${question.text}${hint}:`);
+    const line = question.capital === true ? typed.toUpperCase() : typed;
     const answer = line === '' && fallback !== undefined ? fallback : line;
     const fault = question.fault(answer);
-    if (fault === undefined) return answer;
-    say(`  It takes ${fault}.`);
+    const lack = question.lack?.(answer);
+    if (fault === undefined && lack === undefined) return answer;
+    say(fault === undefined ? `  ${lack}.` : `  It takes ${fault}.`);
   }
 }
 

@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isHost } from '../../certificates/tls-certificate.ts';
 import { roles } from '../../clients/caller.ts';
 import { keyTypes } from '../../config/key-types.ts';
+import { loadProfile } from '../../token/host/module-profile.ts';
 
 const questionIds = [
   'token',
@@ -45,8 +46,12 @@ export interface Question {
   fallback(given: Partial<Answers>): string | undefined;
   /** Whether it applies, after the answers before it. */
   applies(given: Partial<Answers>): boolean;
+  /** Whether an answer is meant in capital letters. */
+  readonly capital?: boolean;
   /** Returns why an answer cannot be used. */
   fault(answer: string): string | undefined;
+  /** Returns what this machine lacks for an answer. */
+  lack?(answer: string): string | undefined;
 }
 
 const always = (): boolean => true;
@@ -83,6 +88,11 @@ export function hsmProfiles(): string[] {
     .toSorted();
 }
 
+/** Whether the module of a profile is where its vendor installs it. */
+export function hasModule(profile: string): boolean {
+  return loadProfile(profile).modulePaths.some((path) => existsSync(path));
+}
+
 /** In the order of the dialogue. */
 export const questions: readonly Question[] = [
   {
@@ -92,6 +102,8 @@ export const questions: readonly Question[] = [
     ...oneOf(['softhsm', 'hsm']),
     fallback: fallbackTo(undefined),
     applies: always,
+    lack: (answer) =>
+      answer === 'softhsm' && !hasModule('softhsm2') ? 'SoftHSM is not installed (Debian: apt install softhsm2)' : undefined,
   },
   {
     id: 'profile',
@@ -176,10 +188,11 @@ export const questions: readonly Question[] = [
   {
     id: 'country',
     flag: '--country <code>',
-    text: 'its country, two letters',
+    text: 'its country, two letters such as FR',
     fallback: fallbackTo(undefined),
     applies: always,
-    fault: matching(/^[A-Z]{2}$/, 'two capital letters (ISO 3166-1)'),
+    capital: true,
+    fault: matching(/^[A-Z]{2}$/, 'two letters (ISO 3166-1)'),
   },
   {
     id: 'authority',
@@ -201,7 +214,7 @@ export const questions: readonly Question[] = [
   {
     id: 'host',
     flag: '--host <list>',
-    text: 'host names and addresses of the API, for its certificate',
+    text: 'host names and addresses of the API, separated by commas, for its certificate',
     fallback: () => hostname(),
     applies: always,
     fault: each(isHost, 'host names or IP addresses, separated by commas'),
@@ -233,7 +246,7 @@ export const questions: readonly Question[] = [
   {
     id: 'keyType',
     flag: '--key-type <type>',
-    text: "type of the tenant's signing keys",
+    text: `type of the tenant's signing keys: ${keyTypes.join(', ')}`,
     ...oneOf(keyTypes),
     fallback: fallbackTo('P-256'),
     applies: always,
@@ -249,7 +262,7 @@ export const questions: readonly Question[] = [
   {
     id: 'roles',
     flag: '--roles <list>',
-    text: `its roles, of ${roles.join(', ')}`,
+    text: `its roles, separated by commas: ${roles.join(', ')}`,
     fallback: fallbackTo('signature,keys,revocation'),
     applies: always,
     fault: each((item) => roles.some((role) => role === item), `roles of ${roles.join(', ')}, separated by commas`),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
-import { answersIn, answersOf } from './answers.ts';
+import { answersIn, answersOf, checkLacks } from './answers.ts';
 import { authorityStep } from './authority-step.ts';
 import { clientFile, clientStep, registrationStep } from './client-steps.ts';
 import { credentialKeys } from './credentials.ts';
@@ -62,6 +62,7 @@ async function prepared(options: SetupOptions): Promise<Outcome> {
   if (earlier === undefined) await checkFresh(options);
   const known = earlier === undefined ? undefined : answersIn(earlier.answers);
   const answers = await answersOf(options, known, asks);
+  if (!options.planOnly) checkLacks(answers);
   const progress = new SetupProgress(answers, earlier ?? { answers: { ...answers }, done: [] });
   say(earlier === undefined ? 'Setup will' : 'Setup goes on with what is not done yet. As a whole it will');
   planOf(answers).forEach((line, index) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { answersOf } from '../../../src/cli/setup/answers.ts';
+import { answersOf, checkLacks } from '../../../src/cli/setup/answers.ts';
 import { planOf } from '../../../src/cli/setup/plan.ts';
-import { questions, hsmProfiles } from '../../../src/cli/setup/questions.ts';
+import { hasModule, hsmProfiles, questions } from '../../../src/cli/setup/questions.ts';
 import { signetctlHere } from '../../support/signetctl-here.ts';
 
 const softhsm = { token: 'softhsm', organization: 'Example SA', country: 'FR' };
@@ -32,6 +32,18 @@ describe('the answers of an unattended setup', () => {
     expect(await answersOf({ organization: 'Example SA' }, known, false)).toEqual(known);
     await expect(answersOf({ organization: 'Other' }, known, false)).rejects.toThrow('setup began with "Example SA"');
   });
+});
+
+it('notices that the module of a token is not installed, before anything is changed', async () => {
+  const answers = await answersOf(hsm, undefined, false);
+  expect(hasModule('luna')).toBe(false);
+  expect(() => {
+    checkLacks(answers);
+  }).not.toThrow();
+  if (hasModule('softhsm2')) return;
+  expect(() => {
+    checkLacks({ ...answers, token: 'softhsm' });
+  }).toThrow('apt install softhsm2');
 });
 
 it('knows each profile of native-config/ but that of SoftHSM', () => {
