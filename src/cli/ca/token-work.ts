@@ -41,7 +41,7 @@ export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey'
  * Uses the token through a separate host that serves an operator: it signs CA certificates, which
  * the service's host does not. Its socket is in a private directory. It ends with the command and
  * needs the PIN; the service's host may run beside it. Its uses are recorded in the audit log when
- * signetd starts next; if signetd has the state store open, there is no record, and a note says so.
+ * signetd starts next; if signetd has the state store open, there is no record of them, and a note says so.
  */
 export async function withOperatorToken<T>(configPath: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
   return withHostOfOwn(configPath, work, async (entry) => {
@@ -54,7 +54,7 @@ export async function withOperatorToken<T>(configPath: string, work: (token: Ope
         await store.close();
       }
     } catch {
-      printNote('signetd is running, so the audit log has no record of this command');
+      printNote('signetd is running, so the audit log does not record the use of keys by this command');
     }
   });
 }

@@ -6,7 +6,7 @@ import { clientFields } from '../client.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
-import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
+import { certified, checkTenant, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf } from './client-key.ts';
 
@@ -32,6 +32,7 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
   const subject = commonNameOf(name, '--name');
   const keyType = tlsKeyTypeOf(options.keyType, '--key-type');
   registrationOf({ name, tenant, roles, certificate: 'AA==' });
+  checkTenant(configPath, tenant);
   const { result: clients } = await ask(configPath, { command: 'client list' }, z.array(ClientView));
   if (clients.some((client) => client.name === name)) {
     throw new CommandError(
