@@ -133,7 +133,7 @@ describe('signetctl client issue', () => {
 
   it('leaves nothing behind where the tenant does not exist, and overwrites nothing', async () => {
     const refused = await run('client', 'issue', '--name', 'lost', '--tenant', 'nobody', '--roles', 'keys', '--directory', directory);
-    expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('no tenant "nobody" is configured')]);
+    expect([refused.status, refused.stderr]).toEqual([5, expect.stringMatching(/^signetctl: tenant: no tenant "nobody" is configured/)]);
     expect(readdirSync(directory).filter((name) => name.startsWith('lost'))).toEqual([]);
     writeFileSync(join(directory, 'taken.key'), 'mine');
     const taken = await issue('taken');
@@ -200,6 +200,19 @@ describe('signetctl client renew', () => {
     const refused = await renew('billing', '--certificate', files.certificate);
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('not a certificate of the key')]);
   });
+});
+
+it('config check has no note about CRLs if signetd itself issues the certificates of all clients', async () => {
+  const config = parseDocument(readFileSync(service.description.configFile, 'utf8'));
+  const alone = join(service.environment.directory, 'only-clients.yaml');
+  const checkedWith = async (certificates: unknown): Promise<string> => {
+    config.setIn(['listeners', 'api', 'clientCertificateAuthority'], certificates);
+    writeFileSync(alone, String(config));
+    return (await signetctlHere(['--config', alone, 'config', 'check'])).stderr;
+  };
+  const note = 'listeners.api.clientRevocationLists: it is empty';
+  expect(await checkedWith(config.getIn(['listeners', 'api', 'clientCertificateAuthority']))).toContain(note);
+  expect(await checkedWith(authority)).not.toContain(note);
 });
 
 it('signetctl backup compare knows the key of the CA that issues the certificates of clients', async () => {

@@ -46,7 +46,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkServerCertificate(findings, api);
   checkPrivate(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
-  checkRevocationLists(findings, api);
+  checkRevocationLists(findings, api, config.clientAuthority?.certificate);
   checkToken(config, findings);
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.admin.access === 'group') findings.at('admin.group').tryTo(() => groupNumber(config.admin.group));

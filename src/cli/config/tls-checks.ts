@@ -55,12 +55,16 @@ export function checkClientAuthority(findings: Findings, file: string): void {
 
 /**
  * Checks that the CRLs can be read as by the daemon, that each CA has one, and that they are
- * current, if nothing else is wrong with the files.
+ * current, if nothing else is wrong with the files. Without CRLs, there is a note, unless signetd's
+ * own CA (`own`, a file) issues every client certificate: it makes no CRLs, and signetctl client
+ * revoke is the way to withdraw its certificates.
  */
-export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
+export function checkRevocationLists(findings: Findings, api: TlsFiles, own: string | undefined): void {
   const place = findings.at('listeners.api.clientRevocationLists');
-  if (api.clientRevocationLists.length === 0) place.note('it is empty: client certificates are not checked for revocation');
-  else if (findings.faults.length === 0) {
+  if (api.clientRevocationLists.length === 0) {
+    if (!hasNoCaBut(own, api.clientCertificateAuthority))
+      place.note('it is empty: client certificates are not checked for revocation; signetctl client revoke keeps a client out');
+  } else if (findings.faults.length === 0) {
     for (const { authority, nextUpdate } of place.tryTo(() => readTlsMaterial(api).lists) ?? []) {
       const name = `the CRL of ${subjectOf(authority)}`;
       if (nextUpdate.getTime() <= Date.now())
@@ -68,6 +72,16 @@ export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
           `${name} expired on ${nextUpdate.toISOString()}: its clients are refused until you install a new one and run signetctl reload`,
         );
     }
+  }
+}
+
+function hasNoCaBut(own: string | undefined, file: string): boolean {
+  if (own === undefined) return false;
+  try {
+    const [authority] = readCertificates(own);
+    return authority !== undefined && readCertificates(file).every(({ raw }) => raw.equals(authority.raw));
+  } catch {
+    return false;
   }
 }
 

@@ -24,7 +24,9 @@ export class ReloadableTls {
     this.#inForce = inForce;
     this.#log = log;
     if (inForce.lists === undefined)
-      log.warn('client certificates are not checked for revocation: listeners.api.clientRevocationLists is empty');
+      log.warn(
+        'client certificates are not checked for revocation: listeners.api.clientRevocationLists is empty; signetctl client revoke keeps a client out',
+      );
   }
 
   /** When the server's certificate ends, in milliseconds since the epoch. */
