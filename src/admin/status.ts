@@ -6,7 +6,7 @@ import type { Health } from '../http/health-listener.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { version } from '../telemetry/version.ts';
-import type { StatusView } from './views.ts';
+import { unusableFile, type StatusView } from './views.ts';
 
 export interface StatusSources {
   readonly store: StateStore;
@@ -15,6 +15,8 @@ export interface StatusSources {
   readonly reloader: Reloader;
   readonly configPath: string;
   readonly startedAt: Date;
+  /** Where the API listens, which may be a socket of the service manager; undefined before it does. */
+  apiAddress(): string | undefined;
   readonly token: { readonly waiting: number };
   readonly keys: Keyring;
 }
@@ -39,7 +41,7 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
     configuration: sources.configPath,
     notLoaded: notLoaded(sources.configPath, config),
     lastReload: last === undefined ? null : { at: new Date(last.at).toISOString(), faults: [...last.faults] },
-    api: `https://${config.listeners.api.host}:${config.listeners.api.port}`,
+    api: `https://${sources.apiAddress() ?? `${config.listeners.api.host}:${config.listeners.api.port}`}`,
     tenants: Object.keys(config.tenants).toSorted(),
     clients: clients.length,
     state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
@@ -64,6 +66,6 @@ function notLoaded(path: string, config: Config): string[] {
   try {
     return changedMembers(config, loadConfig(path));
   } catch {
-    return ['(file)'];
+    return [unusableFile];
   }
 }

@@ -126,6 +126,9 @@ export const ConsoleLinkView = z.strictObject({
 });
 export type ConsoleLinkView = z.output<typeof ConsoleLinkView>;
 
+/** In place of members that are not loaded: the file cannot be loaded as it is now. */
+export const unusableFile = '(file)';
+
 export const StatusView = z.strictObject({
   version: z.string(),
   pid: z.int(),

@@ -1,4 +1,4 @@
-import { StatusView } from '../admin/views.ts';
+import { StatusView, unusableFile } from '../admin/views.ts';
 import type { Outcome } from './outcome.ts';
 import { ask } from './service.ts';
 import { fields } from './table.ts';
@@ -25,13 +25,18 @@ export async function status(configPath: string): Promise<Outcome> {
     ({ tokenId, reason }) => `key ${tokenId} should have been destroyed but is still on the token: ${reason}`,
   );
   const warnings = Object.values(result.warnings);
-  const unloaded = notLoaded.length === 0 ? [] : [`not loaded yet: ${notLoaded.join(', ')}; run signetctl reload`];
+  const unloaded = notLoaded.length === 0 ? [] : [unloadedWords(notLoaded)];
   return {
     json: result,
     text,
     faults: Object.entries(result.faults).map(([part, fault]) => `not ready: ${part}: ${fault}`),
     notes: [...notes, ...reloadFaults, ...unloaded, ...left, ...warnings],
   };
+}
+
+function unloadedWords(members: readonly string[]): string {
+  if (members.includes(unusableFile)) return 'the file cannot be loaded as it is now: signetctl config check shows its faults';
+  return `not loaded yet: ${members.join(', ')}; run signetctl reload`;
 }
 
 function auditWords({ enabled, writable, lastCheckpoint, recordsSinceCheckpoint }: StatusView['audit']): string {

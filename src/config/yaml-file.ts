@@ -29,8 +29,7 @@ export class YamlFile {
     try {
       text = readFileSync(path, 'utf8');
     } catch (error) {
-      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-      throw new ConfigError(`${path}: ${isMissing ? 'there is no such file' : reasonOf(error)}`);
+      throw new ConfigError(`${path}: ${unreadable(error)}`);
     }
     const lines = new LineCounter();
     const document = parseDocument(text, { strict: true, uniqueKeys: true, prettyErrors: false, lineCounter: lines });
@@ -97,4 +96,11 @@ function startOf(node: unknown): number | undefined {
 function position(lines: LineCounter, offset: number): string {
   const { line, col } = lines.linePos(offset);
   return `${Math.max(1, line)}:${Math.max(1, col)}`;
+}
+
+function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'there is no such file (signetctl setup makes one; --config names another)';
+  if (code === 'EACCES') return 'permission denied: run this as root, or as a user who may read the file';
+  return reasonOf(error);
 }

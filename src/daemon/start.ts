@@ -209,6 +209,7 @@ async function serve(
   const administration = {
     ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
+    apiAddress: () => (apiListener.server.listening ? addressOf(apiListener.server) : undefined),
     console: consoleLinks(config.listeners.operations, signIns, () => addressOf(servers.operations)),
   };
   const mounts = [

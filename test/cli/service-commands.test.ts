@@ -181,6 +181,8 @@ describe('signetctl status and doctor', () => {
     const text = readFileSync(description.configFile, 'utf8');
     writeFileSync(description.configFile, text.replace('maxValidityMinutes: 1440', 'maxValidityMinutes: 60'));
     expect((await signetctlHere('status')).stderr).toContain('not loaded yet: tenants.');
+    writeFileSync(description.configFile, text.replace('maxValidityMinutes: 1440', 'maxValidityMinutes: none'));
+    expect((await signetctlHere('status')).stderr).toContain('the file cannot be loaded as it is now');
     writeFileSync(description.configFile, text);
   });
 });

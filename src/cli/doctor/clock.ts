@@ -25,7 +25,10 @@ export async function clock({ audit }: Config): Promise<Diagnosis> {
   if (isSet === undefined) return warning('clock', `it shows ${now}; timedatectl does not report whether it is synchronised: check NTP`);
   return isSet
     ? good('clock', `it shows ${now} and is synchronised by NTP`)
-    : warning('clock', `it shows ${now} and is not synchronised: run timedatectl set-ntp true`);
+    : warning(
+        'clock',
+        `it shows ${now} and is not synchronised: run timedatectl set-ntp true (Debian: apt install systemd-timesyncd, if there is no NTP client)`,
+      );
 }
 
 async function newestRecord(directory: string): Promise<Date | undefined> {

@@ -1,4 +1,4 @@
-import type { ClientView, StatusView } from '../../admin/views.ts';
+import { unusableFile, type ClientView, type StatusView } from '../../admin/views.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 import { reminders } from './reminders.ts';
 
@@ -36,6 +36,8 @@ function service({ pid, version, started, notLoaded, lastReload }: StatusView, i
   }
   if (refused.length > 0)
     return fault('service', `the last reload was refused: ${refused.join('; ')}; fix the configuration, then run signetctl reload`);
+  if (notLoaded.includes(unusableFile))
+    return warning('service', 'the file cannot be loaded as it is now: signetctl config check shows its faults');
   if (notLoaded.length > 0) {
     return warning('service', `its configuration differs from the file (${notLoaded.join(', ')}): run signetctl reload, or restart it`);
   }
