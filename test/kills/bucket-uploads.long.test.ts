@@ -72,7 +72,9 @@ describe.skipIf(noObjectStore !== undefined)(`a service whose transfer store is 
     };
     const working = Promise.all(Array.from({ length: uploaders }, worker));
     for (let count = 0; count < kills; count += 1) {
-      await delay(randomInt(20, 250));
+      const before = acknowledged.size;
+      await expect.poll(() => acknowledged.size, { interval: 5 }).toBeGreaterThan(before);
+      await delay(randomInt(0, 250));
       await service.daemon.kill();
       await service.daemon.start();
     }

@@ -42,7 +42,7 @@ describe.skipIf(withoutDpkg !== undefined)(`the package${skipNote(withoutDpkg)}`
     execFileSync('sh', ['packaging/bootstrap.sh'], { cwd: other, stdio: 'ignore' });
     const hashOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
     expect(hashOf(makePackage(other, join(directory, 'second')))).toBe(hashOf(file));
-  });
+  }, 600_000);
 
   it.skipIf(withoutLintian !== undefined)(
     `has no fault that lintian finds${skipNote(withoutLintian)}`,

@@ -78,7 +78,7 @@ afterAll(() => {
   rmSync(material, { recursive: true, force: true });
 });
 
-describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skipNote(reason)}`, () => {
+describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skipNote(reason)}`, { timeout: 400_000 }, () => {
   it('leads from the installed units to a first signature in one unattended command, and goes on after a failure', async () => {
     await boot();
     const options = [...usual, '--token', 'softhsm', '--public-url', 'http://pki.example.test:8080'];
