@@ -35,7 +35,8 @@ export const startStep: Step = {
   async run({ progress }) {
     giveRootMadeFiles(places.state);
     run('systemctl', ['daemon-reload']);
-    if (progress.answers.publicUrl !== '') run('systemctl', ['enable', '--now', 'signetd-public.socket']);
+    // A first boot may have enabled it, and signetd refuses a socket without a listener for it.
+    run('systemctl', [progress.answers.publicUrl === '' ? 'disable' : 'enable', '--now', 'signetd-public.socket']);
     const { status, output } = tryRun('systemctl', ['enable', '--now', ...units]);
     if (status !== 0) throw notStarted(output);
     await untilReady();
