@@ -35,7 +35,8 @@ function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer
   for (const name of readdirSync(join(project, 'docs'))) {
     // README.md is that of the project.
     const written = name === 'README.md' ? 'index.md' : name;
-    if (name.endsWith('.md')) writeFileSync(join(place, written), readFileSync(join(project, 'docs', name), 'utf8').replaceAll('](../', ']('));
+    if (name.endsWith('.md'))
+      writeFileSync(join(place, written), readFileSync(join(project, 'docs', name), 'utf8').replaceAll('](../', ']('));
     if (name.endsWith('.json')) cpSync(join(project, 'docs', name), join(place, name));
   }
   cpSync(join(project, 'docs/images'), join(place, 'images'), { recursive: true });

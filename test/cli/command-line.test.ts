@@ -30,7 +30,7 @@ function helpOf(command: Command): string {
 
 /** The options that a line of a shell names, up to the next command. */
 function optionsIn(line: string): string[] {
-  return Array.from(line.matchAll(/ (--[a-z][a-z-]*)/g), ([, option]) => option ?? '');
+  return Array.from(line.matchAll(/ (--[a-z][a-z0-9-]*)/g), ([, option]) => option ?? '');
 }
 
 describe('the help of signetctl', () => {

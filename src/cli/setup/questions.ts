@@ -51,7 +51,7 @@ export interface Question {
   /** Returns why an answer cannot be used. */
   fault(answer: string): string | undefined;
   /** Returns what this machine lacks for an answer. */
-  lack?(answer: string): string | undefined;
+  readonly lack?: (answer: string) => string | undefined;
 }
 
 const always = (): boolean => true;
