@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -104,6 +104,8 @@ describe('signetctl ca', () => {
       urls: { crl: ['http://pki.example.test:8080/pki/issuing.crl'], caIssuers: ['http://pki.example.test:8080/pki/issuing.cer'] },
     });
     expect(new Set(keysMade)).toEqual(new Set([root.keyId, issuing.keyId]));
+    // The user of the service reads them too.
+    expect([root, issuing].map((authority) => statSync(authority.certificate).mode & 0o777)).toEqual([0o644, 0o644]);
   });
 
   it("init takes the PIN from the service's file, which root may read", async (context) => {

@@ -16,11 +16,13 @@ export interface AuthorityEntry {
 }
 
 /**
- * Writes a new PEM file and returns its path.
+ * Writes a new PEM file, which every user can read as the service has to, and returns its path.
  * @throws {CommandError} if it exists or cannot be written
  */
 export function writeNew(directory: string, file: string, label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
   const path = join(resolve(directory), file);
+  // That of signetctl is for secrets.
+  const umask = process.umask(0o022);
   try {
     mkdirSync(resolve(directory), { recursive: true });
     writeFileSync(path, pem(label, der), { flag: 'wx', mode: 0o644 });
@@ -32,6 +34,8 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
       exitCodes.refused,
       isThere ? `${path} already exists and will not be overwritten: choose another file or directory` : why,
     );
+  } finally {
+    process.umask(umask);
   }
 }
 
