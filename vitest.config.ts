@@ -35,6 +35,7 @@ export const lightTests = globSync(
     'test/clients/find-at-once.test.ts',
     'test/cli/{audit-export,command-line}.test.ts',
     'test/config/fault-places.test.ts',
+    'test/docs/{commands,configuration,links,signetctl}.test.ts',
     'test/console/{configuration-view,history,shared-health,sign-ins}.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/documentation/openapi.test.ts',

@@ -16,6 +16,7 @@ afterAll(() => {
   environment.remove();
 });
 
+/** The program of `npm run quickstart`, the first command of README.md. */
 describe('the quickstart', () => {
   it('runs beside another one on free ports, and OpenSSL accepts its first signatures', async () => {
     const account = environment.start();

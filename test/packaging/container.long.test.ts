@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { shellBlocks } from '../docs/shell-blocks.ts';
 import { withoutNeighbours } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
@@ -63,23 +64,26 @@ beforeAll(() => {
   environment.prepare();
   writeVolumes();
   const base = process.env['SIGNETD_CONTAINER_BASE'] ?? 'debootstrap';
-  const image = execFileSync('sh', ['packaging/container/build.sh', packageOfThisBuild()], {
+  const [build, run] = shellBlocks(readFileSync('docs/installation.md', 'utf8'), 'Container');
+  const image = execFileSync('sh', ['-c', build?.commands.replace(/\S+\.deb/, packageOfThisBuild()) ?? ''], {
     encoding: 'utf8',
     env: { ...process.env, BASE: base },
   }).trim();
   // The limits that podman sets by itself are above those that a container on a container may set.
   const limits = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'];
-  const confinement = ['--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--user', `${user}:${user}`];
-  const memory = ['--tmpfs', '/run/signetd:mode=1777', '--tmpfs', '/tmp'];
   const softhsm = ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/libcrypto.so.3'].map(
     (path) => `${realpathSync(path)}:${path}:ro`,
   );
-  const volumes = ['etc:/etc/signetd:ro', 'secrets:/run/secrets:ro', 'state:/var/lib/signetd', 'log:/var/log/signetd'].map((volume) =>
-    join(directory, volume),
-  );
-  const mounts = [...volumes, ...softhsm].flatMap((volume) => ['--volume', volume]);
-  const run = ['run', '--rm', '--name', name, '--network=host', ...limits, ...confinement, ...memory, ...mounts, image];
-  container = spawn('podman', [...podman, ...run], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const mounts = softhsm.flatMap((volume) => ['--volume', volume]);
+  const own = ['podman', ...podman, 'run', '--rm', '--network=host', ...limits, ...mounts].join(' ');
+  const command = (run?.commands ?? '')
+    .replace('podman run', own)
+    .replace('--name signetd', `--name ${name}`)
+    .replaceAll('/srv/signetd/', `${directory}/`)
+    // The network is the machine's.
+    .replace('--publish 8443:8443', '')
+    .replace(/localhost\/\S+/, image);
+  container = spawn('sh', ['-c', `exec ${command}`], { stdio: ['ignore', 'ignore', 'ignore'] });
 }, 600_000);
 
 afterAll(() => {

@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shellBlocks } from '../docs/shell-blocks.ts';
 import { BootedSystemd, whyNotInstallable } from '../support/booted-systemd.ts';
 import { installation, writeMaterial } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
@@ -37,6 +38,17 @@ function aptGet(...command: readonly string[]): string {
   return machine.run('env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '--quiet', '--assume-yes', '-o', 'Dpkg::Use-Pty=0', ...command);
 }
 
+/** The command of docs/installation.md, with another file. */
+function install(file: string): string {
+  const [{ commands = '' } = {}] = shellBlocks(readFileSync('docs/installation.md', 'utf8'));
+  const [program, ...command] = commands
+    .trim()
+    .replace(/\S+\.deb/, file)
+    .split(' ');
+  expect(program).toBe('apt-get');
+  return aptGet(...command);
+}
+
 function installedVersion(): string {
   return machine.run('dpkg-query', '--show', '--showformat', '${Version}', 'signetd');
 }
@@ -51,7 +63,7 @@ function load(): Load {
 
 describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(reason)}`, { timeout: 400_000 }, () => {
   it('installs with apt-get, and starts nothing before it is configured', () => {
-    aptGet('install', files.before);
+    install(files.before);
     expect(installedVersion()).toBe(versionBefore);
     expect(machine.try('systemctl', 'start', 'signetd-api.socket', 'signetd.service').status).toBe(0);
     expect(machine.property('signetd.service', 'ActiveState')).toBe('inactive');
@@ -82,7 +94,7 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
     const pids = ['signetd.service', 'signetd-token.service'].map((unit) => machine.property(unit, 'MainPID'));
     const callers = load();
     await callers.busy();
-    const output = aptGet('install', files.now);
+    const output = install(files.now);
     const { requests, failures } = await callers.end();
     expect(failures, output).toEqual([]);
     expect(requests).toBeGreaterThan(16);

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shellBlocks } from '../docs/shell-blocks.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { privateKeysOf } from '../support/token-listing.ts';
 
@@ -15,7 +16,8 @@ beforeAll(() => {
   scratch = scratchToken();
   results = join(scratch.directory, 'results');
   mkdirSync(results);
-  run('sh', 'packaging/node24.sh', 'docs/examples/webcrypto.ts', scratch.configPath, results);
+  const [{ commands = '' } = {}] = shellBlocks(readFileSync('docs/webcrypto.md', 'utf8'));
+  run('sh', '-c', commands.replace('CONFIGURATION', scratch.configPath).replace('DIRECTORY', results));
 });
 
 afterAll(() => {

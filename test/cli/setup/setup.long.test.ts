@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { shellBlocks } from '../../docs/shell-blocks.ts';
 import { BootedSystemd, whyNotBootable } from '../../support/booted-systemd.ts';
 import { openssl } from '../../support/openssl.ts';
 import { skipNote } from '../../support/skip-note.ts';
@@ -11,17 +12,6 @@ const material = mkdtempSync(join(tmpdir(), 'signetd-setup-'));
 const program = '/usr/lib/signetd';
 const signetctl = [`${program}/runtime/node`, `${program}/dist/cli.js`];
 const usual = ['--unattended', '--organization', 'Example SA', '--country', 'FR'];
-/** Paths of what an HSM is here: the module of SoftHSM with its settings, behind a profile of its own. */
-const hsm = [
-  '--token',
-  'hsm',
-  '--profile',
-  '/etc/hsm/profile.yaml',
-  '--label',
-  'rack',
-  '--module-environment',
-  'SOFTHSM2_CONF=/etc/hsm/softhsm2.conf',
-];
 const hsmPin = '735192';
 let machine = new BootedSystemd();
 
@@ -33,6 +23,14 @@ interface Ran {
 const setup = (...args: readonly string[]): Ran => machine.try(...signetctl, 'setup', ...args);
 const shell = (line: string): string => machine.run('sh', '-c', line);
 const ready = (): string => machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready').output;
+
+/** The command under a heading of docs/setup.md, for this machine and with its own options. */
+function commandIn(heading: string, ...changes: readonly (readonly [from: string, to: string])[]): string {
+  const commands = shellBlocks(readFileSync('docs/setup.md', 'utf8'), heading)
+    .map((block) => block.commands)
+    .join('');
+  return [...changes, ['signetctl', signetctl.join(' ')] as const].reduce((text, [from, to]) => text.replace(from, to), commands).trim();
+}
 
 /** The command that setup printed last. */
 const curlIn = (output: string): string => /^curl .*$/m.exec(output)?.[0].trim() ?? '';
@@ -175,7 +173,7 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
       ['Go on? [y/N]', 'y'],
       ['PIN of the token', hsmPin],
     ];
-    const { status, output } = machine.try('python3', '/srv/guided.py', JSON.stringify(answers), ...signetctl, 'setup');
+    const { status, output } = machine.try('python3', '/srv/guided.py', JSON.stringify(answers), ...commandIn('Guided').split(' '));
     expect([status, output]).toEqual([0, expect.stringContaining('signetd is set up and ready')]);
     expect(output).not.toContain(hsmPin);
     expect(output).toContain('It takes two capital letters');
@@ -186,9 +184,15 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
   it('tries a wrong PIN once, never initialises a token, and uses none that has keys of signetd', async () => {
     await boot();
     makeHsm();
-    const reach = ['--hsm-writes', '/etc/hsm/tokens'];
+    const command = commandIn(
+      'HSM',
+      ['setup', "setup --unattended --organization 'Example SA' --country FR --module-environment SOFTHSM2_CONF=/etc/hsm/softhsm2.conf"],
+      ['--profile luna', '--profile /etc/hsm/profile.yaml'],
+      ['--label signing', '--label rack'],
+      ['/var/lib/lunaclient', '/etc/hsm/tokens'],
+    );
     shell('printf 123456 >/root/wrong && chmod 0600 /root/wrong; printf 12345 >/root/short && chmod 0600 /root/short');
-    expect(setup(...usual, ...hsm, ...reach)).toMatchObject({
+    expect(machine.try('sh', '-c', command)).toMatchObject({
       status: 2,
       output: expect.stringContaining('--pin-file is missing') as unknown,
     });
@@ -273,7 +277,8 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
       ${certify('/etc/signetd/pki/issuing.csr', "'basicConstraints=critical,CA:TRUE,pathlen:0' 'keyUsage=critical,keyCertSign,cRLSign' 'subjectKeyIdentifier=hash'", '/root/issuing.pem')}
       ${certify('/etc/signetd/tls/server.csr', "'subjectAltName=DNS:sign.example.test' 'extendedKeyUsage=serverAuth'", '/root/server.pem')}
       ${certify('/srv/app.csr', "'extendedKeyUsage=clientAuth'", '/root/app.pem')}`);
-    const some = setup('--unattended', '--ca-certificate', '/root/issuing.pem', '--ca-chain', '/srv/root.pem');
+    const goesOn = commandIn('Outside CAs', ['setup', 'setup --unattended'], ['intermediate.pem root.pem', '/srv/root.pem']);
+    const some = machine.try('sh', '-c', `cd /root && ${goesOn}`);
     expect([some.status, some.output]).toEqual([8, expect.not.stringContaining('certificate of the issuing CA:')]);
     const wrong = setup('--unattended', '--server-certificate', '/root/app.pem', '--server-ca', '/srv/root.pem');
     expect([wrong.status, wrong.output]).toEqual([5, expect.stringContaining('does not match the key')]);
