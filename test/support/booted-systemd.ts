@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -11,6 +11,17 @@ const pollMs = 100;
 const commandMilliseconds = 200_000;
 /** Where systemd-nspawn keeps what containers share; it wants a file system that can be unmounted. */
 const shared = '/run/systemd/nspawn';
+
+/** Trees of control groups, of version 1 and of version 2, in which systemd keeps processes. */
+const groupTrees = ['/sys/fs/cgroup/systemd', '/sys/fs/cgroup/unified', '/sys/fs/cgroup'];
+/**
+ * Starts a program in control groups of its own: systemds in the same one would count and end each other's processes. It
+ * stays where it is if it may make none.
+ */
+const inOwnGroups = `for tree in ${groupTrees.join(' ')}; do
+  [ -e "$tree/cgroup.procs" ] && mkdir "$tree/$0" && echo $$ >"$tree/$0/cgroup.procs"
+done 2>/dev/null
+exec "$@"`;
 
 /** Why a system cannot be booted here to which packages are added; undefined where it can. */
 export function whyNotInstallable(): string | undefined {
@@ -93,8 +104,9 @@ export class BootedSystemd {
       this.#mounted = true;
     }
     this.#container = spawn(
-      'systemd-nspawn',
+      'sh',
       [
+        ...['-c', inOwnGroups, basename(this.#directory), 'systemd-nspawn'],
         ...['--boot', '--private-network', '--register=no', '--keep-unit', '--console=pipe'],
         // As on a machine, the units alone decide who may ask for the state of the clock.
         '--system-call-filter=adjtimex clock_adjtime',
@@ -163,6 +175,7 @@ export class BootedSystemd {
       else process.kill(Number(this.#pid), 'SIGKILL');
       await ended;
     }
+    for (const tree of groupTrees) spawnSync('find', [join(tree, basename(this.#directory)), '-depth', '-type', 'd', '-delete']);
     // Another container may have come to use it: then it stays.
     if (this.#mounted) spawnSync('umount', [shared]);
     if (this.#layers !== undefined) {
