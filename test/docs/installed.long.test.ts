@@ -133,7 +133,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
 
   it('docs/renewing-authorities.md: the same key has a new certificate, of which the service knows after a reload', () => {
     const [certify, apply] = shellBlocks(pageOf('renewing-authorities'), 'The same key, a new certificate');
-    const [{ text = '' } = {}] = codeBlocks(pageOf('renewing-authorities'), 'The same key, a new certificate').filter(
+    const [{ text } = { text: '' }] = codeBlocks(pageOf('renewing-authorities'), 'The same key, a new certificate').filter(
       ({ language }) => language === 'yaml',
     );
     shell(certify?.commands ?? '');
@@ -200,7 +200,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
     follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
-    const [{ text = '' } = {}] = codeBlocks(pageOf('operating'), 'Health').filter(({ language }) => language === 'ini');
+    const [{ text } = { text: '' }] = codeBlocks(pageOf('operating'), 'Health').filter(({ language }) => language === 'ini');
     const [, path = ''] = /^# (\S+)$/m.exec(text) ?? [];
     shell(`groupadd --system prometheus; mkdir -p ${path.replace(/\/[^/]*$/, '')}; cat >${path} <<'END'\n${text}END`);
     expect(follow('operating', 'Health')).toContain('"ready"');

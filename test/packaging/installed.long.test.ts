@@ -40,7 +40,7 @@ function aptGet(...command: readonly string[]): string {
 
 /** The command of docs/installation.md, with another file. */
 function install(file: string): string {
-  const [{ commands = '' } = {}] = shellBlocks(readFileSync('docs/installation.md', 'utf8'));
+  const [{ commands } = { commands: '' }] = shellBlocks(readFileSync('docs/installation.md', 'utf8'));
   const [program, ...command] = commands
     .trim()
     .replace(/\S+\.deb/, file)

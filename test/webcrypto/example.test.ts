@@ -16,7 +16,7 @@ beforeAll(() => {
   scratch = scratchToken();
   results = join(scratch.directory, 'results');
   mkdirSync(results);
-  const [{ commands = '' } = {}] = shellBlocks(readFileSync('docs/webcrypto.md', 'utf8'));
+  const [{ commands } = { commands: '' }] = shellBlocks(readFileSync('docs/webcrypto.md', 'utf8'));
   run('sh', '-c', commands.replace('CONFIGURATION', scratch.configPath).replace('DIRECTORY', results));
 });
 
