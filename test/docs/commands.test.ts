@@ -55,8 +55,9 @@ const pages = [
   ...readdirSync('clients').map((name) => `clients/${name}/README.md`),
 ];
 const blocksOf = (page: string): ReturnType<typeof codeBlocks> => codeBlocks(readFileSync(page, 'utf8'));
+/** What a page shows for an installed service beside its other commands is in blocks ```bash, which the test of installed services runs. */
 const commandsOf = (page: string): ReturnType<typeof codeBlocks> =>
-  blocksOf(page).filter(({ language }) => language === 'sh' || language === 'console');
+  blocksOf(page).filter(({ language }) => ['sh', 'console', 'bash'].includes(language));
 
 describe('the commands of the documentation', () => {
   it.each(pages)('every block of %s names its language', (page) => {
@@ -65,8 +66,8 @@ describe('the commands of the documentation', () => {
 
   it.each(pages)('a test runs every command of %s', (page) => {
     const named = runners[page] ?? {};
-    for (const { heading, text } of commandsOf(page)) {
-      const test = named[heading] ?? named.rest;
+    for (const { heading, text, language } of commandsOf(page)) {
+      const test = language === 'bash' ? installed : (named[heading] ?? named.rest);
       expect(test, `${page}, ${heading}: no test runs\n${text}`).toBeDefined();
       if (test !== undefined) expectRun(test, page, heading);
     }

@@ -45,7 +45,7 @@ describe.skipIf(reason !== undefined)(`with the registries${skipNote(reason)}`, 
   it('clients/python/README.md: the client is installed', () => {
     follow('clients/python/README.md', join(workplace, 'clients/python'));
     const program = 'import signetd_client; print(signetd_client.SignetdClient.__name__)';
-    expect(execFileSync(join(workplace, 'venv/bin/python3'), ['-c', program], { cwd: workplace, encoding: 'utf8' })).toBe(
+    expect(execFileSync(join(workplace, 'clients/python/.venv/bin/python3'), ['-c', program], { cwd: workplace, encoding: 'utf8' })).toBe(
       'SignetdClient\n',
     );
   });
