@@ -94,7 +94,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
   it('docs/tutorial.md: with the client that setup made', () => {
     const page = pageOf('tutorial');
     const [connect, ...blocks] = shellBlocks(page);
-    const [{ text = '' } = {}] = codeBlocks(page, 'Connect').filter(({ language }) => language === 'bash');
+    const [{ text } = { text: '' }] = codeBlocks(page, 'Connect').filter(({ language }) => language === 'bash');
     const start = text + (connect?.commands ?? '').replaceAll(/^(?:quickstart=|member\(\)).*\n/gm, '');
     const separator = '---- end of a block ----';
     const printed = shell(
