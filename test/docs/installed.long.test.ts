@@ -213,7 +213,9 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       systemd-creds decrypt --name=tls-key /etc/credstore.encrypted/signetd.tls-key key-file
       systemctl disable --now signetd-token.service signetd.service
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
-    const [{ text: secrets = '' } = {}] = codeBlocks(pageOf('backup'), 'On a new machine').filter(({ language }) => language === 'bash');
+    const [{ text: secrets } = { text: '' }] = codeBlocks(pageOf('backup'), 'On a new machine').filter(
+      ({ language }) => language === 'bash',
+    );
     shell(`cd by-hand; ${secrets}`);
     follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
