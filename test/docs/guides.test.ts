@@ -9,12 +9,12 @@ import { codeBlocks, shellBlocks, type ShellBlock } from './shell-blocks.ts';
 const separator = '---- end of a block ----';
 const readPage = (page: string): string => readFileSync(page, 'utf8');
 
-/** Pages whose commands stand for themselves. */
-const pages = [
-  ...['2d-doc', 'activation', 'documents', 'identity-providers', 'quickstart', 'remote-signing', 'tutorial'].map(
-    (name) => `docs/${name}.md`,
-  ),
-  'docs/time-stamps.md',
+/** Pages whose commands stand for themselves; of some, only those under one heading, or above the first one. */
+const pages: readonly { readonly page: string; readonly heading?: string }[] = [
+  ...['2d-doc', 'activation', 'documents', 'identity-providers', 'quickstart', 'remote-signing', 'tutorial'].map((name) => ({
+    page: `docs/${name}.md`,
+  })),
+  { page: 'docs/time-stamps.md', heading: '' },
 ];
 
 /** Pages whose commands follow those of the README, with a first request of the page in a file. */
@@ -51,8 +51,8 @@ function printedBy(blocks: readonly ShellBlock[]): string[] {
 const outputsOf = (blocks: readonly ShellBlock[]): string[] => blocks.map(({ output }) => output ?? '');
 const readme = shellBlocks(readPage('README.md'), 'The first signature by hand');
 
-it.each(pages)('the commands of %s do what it says', (page) => {
-  const blocks = shellBlocks(readPage(page));
+it.each(pages)('the commands of $page do what it says', ({ page, heading }) => {
+  const blocks = shellBlocks(readPage(page), heading);
   expect(blocks.length).toBeGreaterThan(0);
   expect(printedBy(blocks)).toEqual(outputsOf(blocks));
 });
