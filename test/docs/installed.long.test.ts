@@ -7,7 +7,7 @@ import { description, directory } from '../support/api.ts';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
 import { openssl } from '../support/openssl.ts';
 import { skipNote } from '../support/skip-note.ts';
-import { codeBlocks, shellBlocks, type ShellBlock } from './shell-blocks.ts';
+import { codeBlocks, firstBlock, shellBlocks, type ShellBlock } from './shell-blocks.ts';
 
 /** The pages of operators, followed on one machine with systemd, from the first command of docs/setup.md on. */
 const reason = whyNotBootable();
@@ -94,7 +94,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
   it('docs/tutorial.md: with the client that setup made', () => {
     const page = pageOf('tutorial');
     const [connect, ...blocks] = shellBlocks(page);
-    const [{ text } = { text: '' }] = codeBlocks(page, 'Connect').filter(({ language }) => language === 'bash');
+    const text = firstBlock(page, 'bash', 'Connect');
     const start = text + (connect?.commands ?? '').replaceAll(/^(?:quickstart=|member\(\)).*\n/gm, '');
     const separator = '---- end of a block ----';
     const printed = shell(
@@ -148,9 +148,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
 
   it('docs/renewing-authorities.md: the same key has a new certificate, of which the service knows after a reload', () => {
     const [certify, apply] = shellBlocks(pageOf('renewing-authorities'), 'The same key, a new certificate');
-    const [{ text } = { text: '' }] = codeBlocks(pageOf('renewing-authorities'), 'The same key, a new certificate').filter(
-      ({ language }) => language === 'yaml',
-    );
+    const text = firstBlock(pageOf('renewing-authorities'), 'yaml', 'The same key, a new certificate');
     shell(certify?.commands ?? '');
     configure(({ certificateAuthorities }) => {
       Object.assign(certificateAuthorities?.['issuing'] ?? {}, (parse(text) as Config)['certificateAuthorities']?.['issuing']);
@@ -213,13 +211,11 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       systemd-creds decrypt --name=tls-key /etc/credstore.encrypted/signetd.tls-key key-file
       systemctl disable --now signetd-token.service signetd.service
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
-    const [{ text: secrets } = { text: '' }] = codeBlocks(pageOf('backup'), 'On a new machine').filter(
-      ({ language }) => language === 'bash',
-    );
+    const secrets = firstBlock(pageOf('backup'), 'bash', 'On a new machine');
     shell(`cd by-hand; ${secrets}`);
     follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
-    const [{ text } = { text: '' }] = codeBlocks(pageOf('operating'), 'Health').filter(({ language }) => language === 'ini');
+    const text = firstBlock(pageOf('operating'), 'ini', 'Health');
     const [, path = ''] = /^# (\S+)$/m.exec(text) ?? [];
     shell(`groupadd --system prometheus; mkdir -p ${path.replace(/\/[^/]*$/, '')}; cat >${path} <<'END'\n${text}END`);
     expect(follow('operating', 'Health')).toContain('"ready"');

@@ -25,6 +25,13 @@ export function codeBlocks(page: string, heading?: string): CodeBlock[] {
   return blocks.filter((block) => heading === undefined || block.heading === heading);
 }
 
+/** The text of the first block in a language, under a heading if it is given. @throws {Error} if there is none */
+export function firstBlock(page: string, language: string, heading?: string): string {
+  const block = codeBlocks(page, heading).find((one) => one.language === language);
+  if (block === undefined) throw new Error(`no block ${language} under "${heading ?? ''}"`);
+  return block.text;
+}
+
 /**
  * The blocks ```sh of a Markdown page, and the commands of its blocks ```console, in order; under one heading only, if it is given. A block
  * ```console is a session: commands after `$ `, each followed by its output.

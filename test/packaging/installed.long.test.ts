@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellBlocks } from '../docs/shell-blocks.ts';
+import { firstBlock } from '../docs/shell-blocks.ts';
 import { BootedSystemd, whyNotInstallable } from '../support/booted-systemd.ts';
 import { installation, writeMaterial } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
@@ -40,7 +40,7 @@ function aptGet(...command: readonly string[]): string {
 
 /** The command of docs/installation.md, with another file. */
 function install(file: string): string {
-  const [{ commands } = { commands: '' }] = shellBlocks(readFileSync('docs/installation.md', 'utf8'));
+  const commands = firstBlock(readFileSync('docs/installation.md', 'utf8'), 'sh');
   const [program, ...command] = commands
     .trim()
     .replace(/\S+\.deb/, file)

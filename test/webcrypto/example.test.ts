@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellBlocks } from '../docs/shell-blocks.ts';
+import { firstBlock } from '../docs/shell-blocks.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { privateKeysOf } from '../support/token-listing.ts';
 
@@ -16,7 +16,7 @@ beforeAll(() => {
   scratch = scratchToken();
   results = join(scratch.directory, 'results');
   mkdirSync(results);
-  const [{ commands } = { commands: '' }] = shellBlocks(readFileSync('docs/webcrypto.md', 'utf8'));
+  const commands = firstBlock(readFileSync('docs/webcrypto.md', 'utf8'), 'sh');
   run('sh', '-c', commands.replace('CONFIGURATION', scratch.configPath).replace('DIRECTORY', results));
 });
 
