@@ -176,7 +176,7 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
     const { status, output } = machine.try('python3', '/srv/guided.py', JSON.stringify(answers), ...commandIn('Guided').split(' '));
     expect([status, output]).toEqual([0, expect.stringContaining('signetd is set up and ready')]);
     expect(output).not.toContain(hsmPin);
-    expect(output).toContain('It takes two capital letters');
+    expect(output).toContain('It takes two letters (ISO 3166-1)');
     expect(JSON.parse(shell(curlIn(output)))).toMatchObject({ result: { resultMajor: 0 } });
     expect(machine.run('cat', '/etc/systemd/system/signetd-token.service.d/setup.conf')).toContain('ReadWritePaths=/etc/hsm/tokens');
   });
