@@ -26,7 +26,10 @@ export function listenFds(environment: Environment, pid: number, names: readonly
   }
   const sockets = new Map<string, number>();
   for (const [index, name] of listed.entries()) {
-    if (!names.includes(name)) throw new Error(`unknown socket name "${name}"; FileDescriptorName= must be one of ${names.join(', ')}`);
+    if (!names.includes(name)) {
+      const places = names.map((known) => `listeners.${known}`).join(', ');
+      throw new Error(`a socket is named "${name}", but the configuration has only ${places}: disable the socket unit, or configure it`);
+    }
     if (sockets.has(name)) throw new Error(`two sockets are named "${name}"; the socket unit must have a single ListenStream=`);
     sockets.set(name, firstDescriptor + index);
   }
