@@ -86,7 +86,7 @@ afterAll(async () => {
   rmSync(material, { recursive: true, force: true });
 });
 
-describe.skipIf(reason !== undefined)(`the commands of the operators' pages${skipNote(reason)}`, () => {
+describe.skipIf(reason !== undefined)(`the commands of the operators' pages${skipNote(reason)}`, { timeout: 400_000 }, () => {
   it('docs/setup.md: leads to a first signature', () => {
     expect(follow('setup', 'Unattended')).toContain('OpenSSL has verified it');
   });

@@ -30,7 +30,11 @@ describe('the sockets that a service manager hands over', () => {
   });
 
   it.each([
-    ['a name that is none of ours', { LISTEN_FDS: '1', LISTEN_FDNAMES: 'signetd-api.socket' }, /has only listeners.api, listeners.operations, listeners.public: disable/],
+    [
+      'a name that is none of ours',
+      { LISTEN_FDS: '1', LISTEN_FDNAMES: 'signetd-api.socket' },
+      /has only listeners.api, listeners.operations, listeners.public: disable/,
+    ],
     ['a socket without a name', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api' }, /names 1 of 2 sockets/],
     ['no names at all', { LISTEN_FDS: '1' }, /names 0 of 1 sockets/],
     ['one name twice', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api:api' }, /two sockets are named "api"/],
