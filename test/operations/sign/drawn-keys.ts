@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
 import { changePassword } from '../../../src/operations/change-password/change-password.ts';
 import { createCertificate } from '../../../src/operations/create-certificate/create-certificate.ts';
 import type { Operation } from '../../../src/operations/operation.ts';
@@ -52,7 +53,10 @@ export const drawnKeyNames = [
 export type DrawnKeyName = (typeof drawnKeyNames)[number];
 export type DrawnKeys = Readonly<Record<DrawnKeyName, DrawnKey>>;
 
-/** Returns a directory of a service with a file to read and a place to write to. */
+/**
+ * Returns a directory of a service with a file to read and a place to write to. Its token host compares many wrong secrets: by
+ * its own count it would refuse keys at times of its own, at which two services do not answer alike.
+ */
 export function directoryToDrawFrom(): string {
   const quickstart = quickstartEnvironment();
   quickstart.prepare();
@@ -60,6 +64,9 @@ export function directoryToDrawFrom(): string {
   quickstart.remove();
   for (const name of ['read', 'write']) mkdirSync(join(directory, name), { recursive: true });
   writeFileSync(join(directory, 'read', 'document.txt'), 'A file.');
+  const configPath = join(directory, 'signetd.yaml');
+  const config = parse(readFileSync(configPath, 'utf8')) as { token: object };
+  writeFileSync(configPath, stringify({ ...config, token: { ...config.token, wrongSecretsMax: 10_000 } }), { mode: 0o600 });
   return directory;
 }
 
