@@ -49,5 +49,10 @@ export function consoleMounts(
     ...{ history, signIns, host, access: console, files: new PageFiles() },
     administration: { ...administration, metrics },
   });
-  return [(app) => app.use('/console', router)];
+  return [
+    (app) =>
+      app.use('/console', router).get('/', (_request, response) => {
+        response.redirect('/console/');
+      }),
+  ];
 }

@@ -48,6 +48,8 @@ describe('the console, for everybody on the machine', () => {
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' });
     expect((await ask('/api/overview', {})).headers['cache-control']).toBe('no-store');
     expect((await ask('', {})).headers['location']).toBe('/console/');
+    const root = await fetch(opsUrl, { redirect: 'manual' });
+    expect([root.status, root.headers.get('location')]).toEqual([302, '/console/']);
     expect((await ask('/element.js', {})).headers['content-type']).toContain('text/javascript');
   });
 
