@@ -192,10 +192,12 @@ describe.each([
     let deliveredLate = 0;
     const requests = Array.from({ length: 4 }, async (): Promise<unknown> => {
       for (;;) {
+        // The answers of two instances may come in another order than that in which the database decided.
+        const mayStillBeDelivered = instances === 2 && !isAnswered;
         try {
           await sign(key.reference, key.own);
           delivered += 1;
-          if (isAnswered) deliveredLate += 1;
+          if (isAnswered && !mayStillBeDelivered) deliveredLate += 1;
         } catch (error) {
           return error instanceof Error && 'code' in error ? error.code : error;
         }
