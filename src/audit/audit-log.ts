@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { SyslogConfig } from '../config/syslog-config.ts';
 import { DirectoryLock } from '../service/directory-lock.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { AccountHead } from '../token/account-files.ts';
 import { whenCommitted } from '../state/step.ts';
 import { Refusal } from '../result-codes.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -11,7 +9,7 @@ import type { AdministrationWork, Audit, AuditStatus, BackupPoint, Outcome } fro
 import { recordingUses, UseRecorder } from './use-recorder.ts';
 import { administrationStep, AuditedRequest, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
-import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
+import { CheckpointWriter, type CheckpointOptions } from './checkpoint-writer.ts';
 import type { Effect } from './effect.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
@@ -28,31 +26,14 @@ const refusedClientsSeconds = 60;
 const sweepSeconds = 1;
 /** How long a backup waits for the requests that were running at its checkpoint. */
 const backupWaitSeconds = 30;
-/** How long no checkpoint is written afterwards: a backup needs less than a second of it. */
-const backupPauseSeconds = 15;
 
-/** The log's head, stored apart from the log, so that truncation or rollback is detected. */
-export interface AuditMemory {
-  head(): Promise<FilePlace | undefined>;
-  keepHead(head: FilePlace): Promise<void>;
-}
-
-export interface AuditLogOptions {
+export interface AuditLogOptions extends CheckpointOptions {
   readonly directory: string;
-  /** Name of this log: each of several instances on one state store has its own. */
-  readonly name: string;
   readonly rotateBytes: number;
-  readonly checkpointSeconds: number;
-  readonly checkpointRecords: number;
-  readonly signer: CheckpointSigner;
-  readonly memory: AuditMemory;
   /** Holds the records that settlements write in their own commit. */
   readonly outbox?: Outbox | undefined;
-  /** Returns the ends of the token host's account of uses; absent if there is none. */
-  readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
   /** Syslog server that receives a copy of each record. */
   readonly syslog?: SyslogConfig | undefined;
-  readonly log: Logger;
 }
 
 /** The hash-chained log with its checkpoints. See docs/audit.md. */
@@ -61,32 +42,22 @@ export class AuditLog implements Audit {
   readonly #lock: DirectoryLock;
   readonly #chain: Chain;
   readonly #writer: GroupWriter;
+  readonly #checkpoints: CheckpointWriter;
   readonly #refused = new RefusedClients();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #late: LateRecords;
   readonly #running = new RunningRequests();
   #usesOutside: string[] = [];
-  /** Number of the last record that the state store holds as its place in the log. */
-  #kept: number;
-  #lastCheckpoint: FilePlace | undefined;
-  /** Number of the last record that a checkpoint covers. */
-  #covered = 0;
-  #lastCheckpointAt: number | undefined;
-  #checkpointing: Promise<void> | undefined;
   #forwarder: SyslogForwarder | undefined;
-  /** After a failure, the earliest time of the next checkpoint. */
-  #notBefore = 0;
-  /** For a backup: no checkpoint is written before this time (monotonic clock). */
-  #pausedUntil = 0;
 
   private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
     this.#options = options;
-    this.#kept = kept;
     this.#lock = lock;
     this.#chain = chain;
     this.#writer = new GroupWriter(chain, options.log, () => {
-      void this.#late.write().then(async () => this.#checkpoint());
+      void this.#late.write().then(async () => this.#checkpoints.write());
     });
+    this.#checkpoints = new CheckpointWriter(options, chain, this.#writer, kept);
     this.#late = new LateRecords(options.outbox, this.#writer, options.log);
   }
 
@@ -119,8 +90,8 @@ export class AuditLog implements Audit {
     return {
       writable: this.#writer.writable,
       lagSeconds: this.#writer.lagSeconds,
-      lastCheckpointAt: this.#lastCheckpointAt,
-      recordsSinceCheckpoint: this.#recordsSinceCheckpoint,
+      lastCheckpointAt: this.#checkpoints.lastAt,
+      recordsSinceCheckpoint: this.#checkpoints.recordsSince,
       syslog: this.#forwarder?.status,
     };
   }
@@ -193,23 +164,11 @@ export class AuditLog implements Audit {
    */
   async backupPoint(): Promise<BackupPoint> {
     this.#writer.checkWritable();
-    while (this.#checkpointing !== undefined) await this.#checkpointing;
-    const before = this.#lastCheckpoint;
-    const checkpoint = this.#checkpoint();
-    this.#pausedUntil = Infinity;
-    try {
-      await checkpoint;
-      const place = this.#lastCheckpoint;
-      if (place === undefined || place === before)
-        throw new Refusal('STORE_FULL', { message: 'no checkpoint of the audit log can be made' });
+    return this.#checkpoints.writeForBackup(async (checkpoint) => {
       const stillRunning = await this.#running.endOfPresent(backupWaitSeconds * 1000);
       await this.#writeUsesOutside();
-      this.#pausedUntil = performance.now() + backupPauseSeconds * 1000;
-      return { ...place, stillRunning };
-    } catch (error) {
-      this.#pausedUntil = 0;
-      throw error;
-    }
+      return { ...checkpoint, stillRunning };
+    });
   }
 
   /**
@@ -229,7 +188,7 @@ export class AuditLog implements Audit {
   /** Returns the record's place once it is on disk. @throws {Refusal} STORE_FULL */
   async record(entry: WorkEntry): Promise<FilePlace> {
     const place = await this.#writer.append(entry);
-    if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
+    this.#checkpoints.beginIfMany();
     return place;
   }
 
@@ -258,13 +217,12 @@ export class AuditLog implements Audit {
     const { directory, log } = this.#options;
     const found = await removableFiles(directory, {
       ...{ before, current: this.#chain.file },
-      kept: Math.min(this.#kept, this.#forwarder?.receivedRecord ?? Infinity),
+      kept: Math.min(this.#checkpoints.kept, this.#forwarder?.receivedRecord ?? Infinity),
     });
     if (found === undefined) return undefined;
     const place = await this.#writer.append(found.entry);
-    // One that is being signed already does not cover the record.
-    for (let tries = 0; tries < 2 && this.#covered < place.n; tries += 1) await this.#checkpoint();
-    if (this.#covered < place.n) throw new Refusal('STORE_FULL', { message: 'no checkpoint can be made, so no file was removed' });
+    if (!(await this.#checkpoints.cover(place.n)))
+      throw new Refusal('STORE_FULL', { message: 'no checkpoint can be made, so no file was removed' });
     await removeFiles(directory, found.files);
     log.info('files of the audit log are removed', { files: found.files.map(({ name }) => name), lastRecord: found.entry.records });
     return found;
@@ -279,13 +237,12 @@ export class AuditLog implements Audit {
     await this.#writeRefused();
     await this.#writeUsesOutside();
     await this.#late.stop();
-    await this.#checkpointing;
-    this.#pausedUntil = 0;
-    await this.#checkpoint();
+    await this.#checkpoints.endPause();
+    await this.#checkpoints.write();
     await this.#sweep();
     // Records that the state store holds the previous checkpoint's place: a store restored from an
     // earlier backup is then detected, whatever happened since.
-    await this.#checkpoint();
+    await this.#checkpoints.write();
     await this.#writer.close();
     await this.#forwarder?.stop();
     if (this.#usesOutside.length > 0) this.#options.log.error(recordLost, { uses: this.#usesOutside });
@@ -299,24 +256,19 @@ export class AuditLog implements Audit {
     this.#forwarder = await SyslogForwarder.open({ directory, server, log }, () => this.#chain.tail.n);
   }
 
-  get #recordsSinceCheckpoint(): number {
-    return this.#chain.tail.n - (this.#lastCheckpoint?.n ?? 0);
-  }
-
   async #start(cutBytes: number): Promise<void> {
     const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
     // If the disk is full, the group writer has logged it and tries again.
     await this.#writer.append(entry).catch(() => undefined);
     await this.#late.find(this.#options.directory, { ...this.#chain.tail, file: this.#chain.file });
     await this.#late.write();
-    await this.#checkpoint();
+    await this.#checkpoints.write();
     const every = (seconds: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void work(), seconds * 1000).unref());
     };
     every(Math.min(tickSeconds, this.#options.checkpointSeconds), async () => {
       await this.#late.write();
-      const isDue = Date.now() - (this.#lastCheckpointAt ?? 0) >= this.#options.checkpointSeconds * 1000;
-      if (isDue && this.#recordsSinceCheckpoint > 0) await this.#checkpoint();
+      await this.#checkpoints.writeIfOld();
     });
     every(refusedClientsSeconds, async () => this.#writeRefused());
     every(sweepSeconds, async () => {
@@ -329,42 +281,6 @@ export class AuditLog implements Audit {
     await this.#options.outbox?.sweep().catch((error: unknown) => {
       this.#options.log.warn('records that are already written stay in the audit outbox', { reason: reasonOf(error) });
     });
-  }
-
-  async #checkpoint(): Promise<void> {
-    if (performance.now() < this.#pausedUntil) return;
-    // One at a time; the next one covers what comes in the meantime.
-    this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
-      this.#checkpointing = undefined;
-    });
-    await this.#checkpointing;
-  }
-
-  /**
-   * Signs the current state of the chain. Records that arrive while the token signs are written
-   * before the checkpoint.
-   */
-  async #writeCheckpoint(): Promise<void> {
-    const { name, signer, memory, accountHeads, log } = this.#options;
-    if (!this.#writer.writable) return;
-    try {
-      const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
-      if (!isIntact) log.error('another process changed the audit log; it continues in a new file');
-      const { n, hash } = this.#chain.tail;
-      const account = await accountHeads?.();
-      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
-      const place = await this.#writer.append({ ...entry, account });
-      this.#covered = n;
-      this.#lastCheckpoint = place;
-      this.#lastCheckpointAt = Date.now();
-      await memory.keepHead(place);
-      this.#kept = place.n;
-      // The service log is a second place for it, which an operator may send elsewhere.
-      log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
-    } catch (error) {
-      this.#notBefore = Date.now() + tickSeconds * 1000;
-      log.error('cannot write a checkpoint to the audit log', { reason: reasonOf(error) });
-    }
   }
 
   /** Writes the uses outside of requests; what cannot be written now is tried again. */

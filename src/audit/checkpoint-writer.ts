@@ -1,0 +1,154 @@
+import { Refusal } from '../result-codes.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+import type { AccountHead } from '../token/account-files.ts';
+import type { Chain } from './chain.ts';
+import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
+import type { GroupWriter } from './group-writer.ts';
+import type { FilePlace } from './record.ts';
+
+/** After a failure, the next checkpoint comes this much later at the earliest. */
+const retrySeconds = 5;
+/** How long no checkpoint is written after a backup's own: a backup needs less than a second of it. */
+const backupPauseSeconds = 15;
+
+/** The log's head, stored apart from the log, so that truncation or rollback is detected. */
+export interface AuditMemory {
+  head(): Promise<FilePlace | undefined>;
+  keepHead(head: FilePlace): Promise<void>;
+}
+
+export interface CheckpointOptions {
+  /** Name of the log: each of several instances on one state store has its own. */
+  readonly name: string;
+  readonly checkpointSeconds: number;
+  readonly checkpointRecords: number;
+  readonly signer: CheckpointSigner;
+  readonly memory: AuditMemory;
+  /** Returns the ends of the token host's account of uses; absent if there is none. */
+  readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
+  readonly log: Logger;
+}
+
+/** Writes the signed checkpoints of a chain, one at a time. */
+export class CheckpointWriter {
+  readonly #options: CheckpointOptions;
+  readonly #chain: Chain;
+  readonly #writer: GroupWriter;
+  #kept: number;
+  #last: FilePlace | undefined;
+  /** Number of the last record that a checkpoint covers. */
+  #covered = 0;
+  #lastAt: number | undefined;
+  #writing: Promise<void> | undefined;
+  /** After a failure, the earliest time of the next checkpoint. */
+  #notBefore = 0;
+  /** For a backup: no checkpoint is written before this time (monotonic clock). */
+  #pausedUntil = 0;
+
+  constructor(options: CheckpointOptions, chain: Chain, writer: GroupWriter, kept: number) {
+    this.#options = options;
+    this.#chain = chain;
+    this.#writer = writer;
+    this.#kept = kept;
+  }
+
+  /** Number of the last record that the state store holds as its place in the log. */
+  get kept(): number {
+    return this.#kept;
+  }
+
+  /** Milliseconds since epoch. */
+  get lastAt(): number | undefined {
+    return this.#lastAt;
+  }
+
+  get recordsSince(): number {
+    return this.#chain.tail.n - (this.#last?.n ?? 0);
+  }
+
+  /** Writes a checkpoint if there are records without one, and the last one is old enough. */
+  async writeIfOld(): Promise<void> {
+    const isDue = Date.now() - (this.#lastAt ?? 0) >= this.#options.checkpointSeconds * 1000;
+    if (isDue && this.recordsSince > 0) await this.write();
+  }
+
+  /** Begins a checkpoint if there are enough records without one. */
+  beginIfMany(): void {
+    if (this.recordsSince >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.write();
+  }
+
+  /** Writes a checkpoint, except during the pause for a backup. A failure is logged. */
+  async write(): Promise<void> {
+    if (performance.now() < this.#pausedUntil) return;
+    // One at a time; the next one covers what comes in the meantime.
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    await this.#writing;
+  }
+
+  /** Has a checkpoint cover the record. Returns false if none can be written. */
+  async cover(record: number): Promise<boolean> {
+    // One that is being signed already does not cover the record.
+    for (let tries = 0; tries < 2 && this.#covered < record; tries += 1) await this.write();
+    return this.#covered >= record;
+  }
+
+  /**
+   * Writes a checkpoint at which a backup can be made, and no other one until `settle` has ended and
+   * the backup has had its time.
+   * @throws {Refusal} STORE_FULL if no checkpoint can be made
+   */
+  async writeForBackup<T>(settle: (checkpoint: FilePlace) => Promise<T>): Promise<T> {
+    while (this.#writing !== undefined) await this.#writing;
+    const before = this.#last;
+    const checkpoint = this.write();
+    this.#pausedUntil = Infinity;
+    try {
+      await checkpoint;
+      const place = this.#last;
+      if (place === undefined || place === before)
+        throw new Refusal('STORE_FULL', { message: 'no checkpoint of the audit log can be made' });
+      const settled = await settle(place);
+      this.#pausedUntil = performance.now() + backupPauseSeconds * 1000;
+      return settled;
+    } catch (error) {
+      this.#pausedUntil = 0;
+      throw error;
+    }
+  }
+
+  /** Ends the pause for a backup once the checkpoint that is being written has ended. */
+  async endPause(): Promise<void> {
+    await this.#writing;
+    this.#pausedUntil = 0;
+  }
+
+  /**
+   * Signs the current state of the chain. Records that arrive while the token signs are written
+   * before the checkpoint.
+   */
+  async #write(): Promise<void> {
+    const { name, signer, memory, accountHeads, log } = this.#options;
+    if (!this.#writer.writable) return;
+    try {
+      const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
+      if (!isIntact) log.error('another process changed the audit log; it continues in a new file');
+      const { n, hash } = this.#chain.tail;
+      const account = await accountHeads?.();
+      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
+      const place = await this.#writer.append({ ...entry, account });
+      this.#covered = n;
+      this.#last = place;
+      this.#lastAt = Date.now();
+      await memory.keepHead(place);
+      this.#kept = place.n;
+      // The service log is a second place for it, which an operator may send elsewhere.
+      log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
+    } catch (error) {
+      this.#notBefore = Date.now() + retrySeconds * 1000;
+      log.error('cannot write a checkpoint to the audit log', { reason: reasonOf(error) });
+    }
+  }
+}
