@@ -9,7 +9,7 @@ import type { FilePlace } from './record.ts';
 
 /** After a failure, the next checkpoint comes this much later at the earliest. */
 const retrySeconds = 5;
-/** How long no checkpoint is written after a backup's own: a backup needs less than a second of it. */
+/** Pause after the checkpoint of a backup, which needs less than a second of it. */
 const backupPauseSeconds = 15;
 
 /** The log's head, stored apart from the log, so that truncation or rollback is detected. */
@@ -45,6 +45,8 @@ export class CheckpointWriter {
   #notBefore = 0;
   /** For a backup: no checkpoint is written before this time (monotonic clock). */
   #pausedUntil = 0;
+  /** Number of backups that wait for their requests. */
+  #backups = 0;
 
   constructor(options: CheckpointOptions, chain: Chain, writer: GroupWriter, kept: number) {
     this.#options = options;
@@ -80,12 +82,7 @@ export class CheckpointWriter {
 
   /** Writes a checkpoint, except during the pause for a backup. A failure is logged. */
   async write(): Promise<void> {
-    if (performance.now() < this.#pausedUntil) return;
-    // One at a time; the next one covers what comes in the meantime.
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    await this.#writing;
+    if (performance.now() >= this.#pausedUntil) await this.#writeOne();
   }
 
   /** Has a checkpoint cover the record. Returns false if none can be written. */
@@ -97,25 +94,27 @@ export class CheckpointWriter {
 
   /**
    * Writes a checkpoint at which a backup can be made, and no other one until `settle` has ended and
-   * the backup has had its time.
+   * the backup has had its time, unless another backup begins.
    * @throws {Refusal} STORE_FULL if no checkpoint can be made
    */
   async writeForBackup<T>(settle: (checkpoint: FilePlace) => Promise<T>): Promise<T> {
     while (this.#writing !== undefined) await this.#writing;
     const before = this.#last;
-    const checkpoint = this.write();
+    const checkpoint = this.#writeOne();
+    this.#backups += 1;
     this.#pausedUntil = Infinity;
+    let pauseSeconds = 0;
     try {
       await checkpoint;
       const place = this.#last;
       if (place === undefined || place === before)
         throw new Refusal('STORE_FULL', { message: 'no checkpoint of the audit log can be made' });
       const settled = await settle(place);
-      this.#pausedUntil = performance.now() + backupPauseSeconds * 1000;
+      pauseSeconds = backupPauseSeconds;
       return settled;
-    } catch (error) {
-      this.#pausedUntil = 0;
-      throw error;
+    } finally {
+      this.#backups -= 1;
+      if (this.#backups === 0) this.#pausedUntil = performance.now() + pauseSeconds * 1000;
     }
   }
 
@@ -125,11 +124,19 @@ export class CheckpointWriter {
     this.#pausedUntil = 0;
   }
 
+  /** One at a time; the next one covers what comes in the meantime. */
+  async #writeOne(): Promise<void> {
+    this.#writing ??= this.#sign().finally(() => {
+      this.#writing = undefined;
+    });
+    await this.#writing;
+  }
+
   /**
    * Signs the current state of the chain. Records that arrive while the token signs are written
    * before the checkpoint.
    */
-  async #write(): Promise<void> {
+  async #sign(): Promise<void> {
     const { name, signer, memory, accountHeads, log } = this.#options;
     if (!this.#writer.writable) return;
     try {

@@ -91,6 +91,16 @@ describe('the audit log', () => {
     expect(Date.now() - (lastCheckpointAt ?? 0)).toBeLessThan(60_000);
   });
 
+  it('makes a checkpoint for each backup, also at once after another, and no other one meanwhile', async () => {
+    audit = await scratch.open({ checkpointRecords: 2 });
+    const first = await audit.backupPoint();
+    for (let number = 0; number < 6; number += 1) await audit.record(requestEntry(number));
+    const second = await audit.backupPoint();
+    for (let number = 6; number < 12; number += 1) await audit.record(requestEntry(number));
+    expect(ofKind('checkpoint').map(({ n }) => n)).toEqual([3, first.n, second.n]);
+    expect(written().at(-1)?.['n']).toBe(second.n + 6);
+  });
+
   it('makes checkpoints that OpenSSL verifies', async () => {
     audit = await scratch.open();
     await audit.record(requestEntry(1));
