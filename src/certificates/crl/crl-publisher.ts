@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../../state/state-store.ts';
-import type { CrlClaim, CrlState } from '../../state/repositories/crls.ts';
+import type { CrlClaim } from '../../state/repositories/crls.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { certificateList } from './certificate-list.ts';
+import { KeySuccession } from './key-succession.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 
 /** Settings for the CRLs of an authority. */
@@ -42,8 +43,6 @@ const newerLookMs = 100;
 const claimMs = 10_000;
 /** How long a request waits for a CRL that is due: the minimum gap, and time to issue it. */
 const latestWaitMs = 3 * minGapMs;
-/** After this time an overdue CRL is signed with an older key than the last one. */
-const newerKeyMs = 60_000;
 
 /**
  * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one
@@ -56,8 +55,7 @@ export class CrlPublisher {
   #issuer: CertificateIssuer;
   #settings: CrlSettings;
   readonly #log: Logger;
-  readonly #newerKeyMs: number;
-  #signer: string;
+  readonly #keys: KeySuccession;
   #published: PublishedCrl | undefined;
   #isPending = true;
   /** Milliseconds since epoch; a waiting request needs a CRL at least this recent. */
@@ -65,8 +63,6 @@ export class CrlPublisher {
   readonly #waiting = new Set<() => void>();
   #running: Promise<void> | undefined;
   #failures = 0;
-  /** Number of the last CRL, and since when one that needs a newer key is overdue. */
-  #leftToNewer: { readonly number: number; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #hasStopped = false;
@@ -75,15 +71,14 @@ export class CrlPublisher {
     store: StateStore,
     authority: string,
     issuer: CertificateIssuer,
-    { settings, log, waitForNewerKeyMs = newerKeyMs }: { settings: CrlSettings; log: Logger; waitForNewerKeyMs?: number },
+    { settings, log, waitForNewerKeyMs }: { settings: CrlSettings; log: Logger; waitForNewerKeyMs?: number },
   ) {
     this.#store = store;
     this.#authority = authority;
     this.#issuer = issuer;
     this.#settings = settings;
     this.#log = log;
-    this.#newerKeyMs = waitForNewerKeyMs;
-    this.#signer = signerOf(issuer);
+    this.#keys = new KeySuccession(issuer.certificate, waitForNewerKeyMs);
   }
 
   /** Absent until the first one is issued. */
@@ -125,7 +120,7 @@ export class CrlPublisher {
   use(issuer: CertificateIssuer, settings: CrlSettings): void {
     this.#issuer = issuer;
     this.#settings = settings;
-    this.#signer = signerOf(issuer);
+    this.#keys.use(issuer.certificate);
     this.changed();
   }
 
@@ -183,14 +178,14 @@ export class CrlPublisher {
       this.#isPending = false;
       const state = await this.#store.run('crlState', this.#authority);
       if (state !== undefined && state.published_number > (this.#published?.number ?? 0)) await this.#load();
-      const isOlder = state !== undefined && this.#isOlderThan(state);
+      const isOlder = state !== undefined && this.#keys.isOlderThan(state);
       const isDue =
         state === undefined ||
         state.published_revision < state.revision ||
-        (state.signer !== this.#signer && !isOlder) ||
+        (state.signer !== this.#keys.signer && !isOlder) ||
         state.this_update < madeSince ||
         now >= this.#renewAt;
-      const ignoreNewer = isDue && isOlder && this.#isLeftAlone(state, now);
+      const ignoreNewer = isDue && isOlder && this.#keys.isLeftAlone(state, now);
       if (isDue && !(await this.#issueNext(madeSince, ignoreNewer))) this.#isPending = true;
       this.#failures = 0;
     } catch (error) {
@@ -203,31 +198,8 @@ export class CrlPublisher {
     }
   }
 
-  /**
-   * Whether the last CRL was signed with a newer key. While instances take over a new key one after
-   * the other, those with the old key leave CRLs to those with the new one. Of two keys with the
-   * same date, all instances prefer the same one.
-   */
-  #isOlderThan({ signer, signer_since: since }: CrlState): boolean {
-    if (signer === this.#signer) return false;
-    return since > this.#signerSince || (since === this.#signerSince && signer > this.#signer);
-  }
-
-  /**
-   * Whether the CRL has been overdue for so long that no instance with the newer key can be
-   * running.
-   */
-  #isLeftAlone({ published_number: number }: CrlState, now: number): boolean {
-    if (this.#leftToNewer?.number !== number) this.#leftToNewer = { number, since: now };
-    return now - this.#leftToNewer.since >= this.#newerKeyMs;
-  }
-
   get #isBehind(): boolean {
     return this.#isPending && this.#failures === 0;
-  }
-
-  get #signerSince(): number {
-    return this.#issuer.certificate.notBefore.getTime();
   }
 
   get #renewAt(): number {
@@ -247,8 +219,8 @@ export class CrlPublisher {
       minGapMs,
       endsBefore: now + renewBeforeSeconds * 1000,
       madeSince,
-      signer: this.#signer,
-      signerSince: this.#signerSince,
+      signer: this.#keys.signer,
+      signerSince: this.#keys.signerSince,
       ignoreNewer,
       keepExpired,
     });
@@ -275,8 +247,8 @@ export class CrlPublisher {
       authority: this.#authority,
       number,
       der,
-      signer: this.#signer,
-      signer_since: this.#signerSince,
+      signer: this.#keys.signer,
+      signer_since: this.#keys.signerSince,
       published_revision: revision,
       this_update: thisUpdate.getTime(),
       next_update: nextUpdate.getTime(),
@@ -290,10 +262,6 @@ export class CrlPublisher {
     if (row === undefined) return;
     this.#published = published(row.der, row.published_number, new Date(row.this_update), new Date(row.next_update));
   }
-}
-
-function signerOf({ certificate }: CertificateIssuer): string {
-  return createHash('sha256').update(certificate.subjectPublicKeyInfo).digest('hex');
 }
 
 function published(der: Uint8Array, number: number, thisUpdate: Date, nextUpdate: Date): PublishedCrl {
