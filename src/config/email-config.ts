@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { SecretReference } from './state-config.ts';
+import { SecretReference } from './secret-reference.ts';
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 const noControls = /^\P{Cc}+$/u;
 
 /** SMTP server for e-mail (RFC 5321, RFC 6409). */
@@ -67,8 +66,4 @@ export function checkPattern(pattern: string, context: z.RefinementCtx): void {
   } catch {
     context.addIssue({ code: 'custom', message: 'not a valid JavaScript regular expression' });
   }
-}
-
-export function isLoopback(host: string): boolean {
-  return loopback.test(host.replaceAll(/^\[|\]$/g, ''));
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { absoluteReference, SecretReference } from './state-config.ts';
+import { absoluteReference, SecretReference } from './secret-reference.ts';
 
 const FilePath = z.string().min(1);
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EmailConfig } from './email-config.ts';
 import { placeholdersOf, TemplateError } from './message-template.ts';
 import { SmsConfig } from './sms-config.ts';
-import { absoluteReference } from './state-config.ts';
+import { absoluteReference } from './secret-reference.ts';
 
 /** Text of the message with a one-time password. */
 export const OtpText = z

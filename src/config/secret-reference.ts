@@ -1,8 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { decryptedCredential } from './encrypted-credential.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+
+/** Reference to a secret; the configuration never contains the secret itself. */
+export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'not of the form file:<path> or credential:<name>');
+
+/** Makes the path of a `file:` reference absolute. */
+export function absoluteReference(reference: string, base: string): string {
+  return reference.startsWith('file:') ? `file:${resolve(base, reference.slice('file:'.length))}` : reference;
+}
 
 /** PINs, keys and passwords are short; anything longer is the wrong file. */
 const maxSecretBytes = 16 * 1024;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { checkPattern, isLoopback } from './email-config.ts';
+import { checkPattern } from './email-config.ts';
 import { placeholdersOf, TemplateError } from './message-template.ts';
-import { SecretReference } from './state-config.ts';
+import { SecretReference } from './secret-reference.ts';
+import { isLoopback } from './tls-client-config.ts';
 
 const recipient = ['phoneNumber', 'phoneDigits', 'id', 'secret'];
 /**

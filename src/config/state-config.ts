@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { absoluteReference, SecretReference } from './secret-reference.ts';
+import { absoluteTlsClient, TlsClientConfig } from './tls-client-config.ts';
 
 const FilePath = z.string().min(1);
-/** Reference to a secret; the configuration never contains the secret itself. */
-export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'not of the form file:<path> or credential:<name>');
 
 const SqliteConfig = z.strictObject({
   kind: z.literal('sqlite').default('sqlite').describe('Embedded database, for one instance.'),
@@ -21,16 +21,7 @@ const PostgresqlConfig = z
       'Location of the password: file:<path> or credential:<name>. Absent if the server authenticates the user by certificate or socket.',
     ),
     /** Required except for a Unix socket. The server's certificate must contain `host`. */
-    tls: z
-      .strictObject({
-        certificateAuthority: FilePath.optional().describe(
-          'PEM file with the authorities trusted to issue the server certificate, which must contain host. Default: those that Node trusts.',
-        ),
-        certificate: FilePath.optional().describe('PEM file with a client certificate.'),
-        key: SecretReference.optional().describe('Location of its key: file:<path> or credential:<name>.'),
-      })
-      .refine(({ certificate, key }) => (certificate === undefined) === (key === undefined), 'certificate and key must be given together')
-      .optional(),
+    tls: TlsClientConfig.optional(),
     connectTimeoutSeconds: z.number().positive().max(60).default(5).describe('Maximum time in seconds to connect.'),
     statementTimeoutSeconds: z
       .number()
@@ -62,19 +53,6 @@ export function absoluteState(state: StateConfig, base: string): StateConfig {
   return {
     ...state,
     ...(password === undefined ? {} : { password: absoluteReference(password, base) }),
-    ...(tls === undefined
-      ? {}
-      : {
-          tls: {
-            ...(tls.certificateAuthority === undefined ? {} : { certificateAuthority: resolve(base, tls.certificateAuthority) }),
-            ...(tls.certificate === undefined ? {} : { certificate: resolve(base, tls.certificate) }),
-            ...(tls.key === undefined ? {} : { key: absoluteReference(tls.key, base) }),
-          },
-        }),
+    ...(tls === undefined ? {} : { tls: absoluteTlsClient(tls, base) }),
   };
-}
-
-/** Makes the path of a `file:` reference absolute. */
-export function absoluteReference(reference: string, base: string): string {
-  return reference.startsWith('file:') ? `file:${resolve(base, reference.slice('file:'.length))}` : reference;
 }

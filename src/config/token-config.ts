@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Account } from './listeners-config.ts';
-import { SecretReference } from './state-config.ts';
+import { SecretReference } from './secret-reference.ts';
 
 const FilePath = z.string().min(1);
 

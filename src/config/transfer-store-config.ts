@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { absoluteReference, SecretReference } from './state-config.ts';
+import { absoluteReference, SecretReference } from './secret-reference.ts';
+import { isLoopback } from './tls-client-config.ts';
 
 const gibibyte = 1024 * 1024 * 1024;
 const Bytes = z.int().positive();
@@ -11,7 +12,7 @@ function isSafeEndpoint(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
   const { protocol, hostname } = url;
-  return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
 const S3Config = z.strictObject({
