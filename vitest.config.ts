@@ -30,8 +30,8 @@ export const repeatedTests = [
 export const lightTests = globSync(
   [
     'test/{asn1,audit,certificates,conformance,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
-    'test/{timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
-    'test/backup/{log-extent,operator-keys,tar}.test.ts',
+    'test/{tar,timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
+    'test/backup/{log-extent,operator-keys}.test.ts',
     'test/clients/find-at-once.test.ts',
     'test/cli/{audit-export,command-line}.test.ts',
     'test/config/fault-places.test.ts',

@@ -4,7 +4,8 @@ import { auditFiles, fileNumber, type AuditFile } from './file-names.ts';
 import { headOf } from './line-offset.ts';
 import { parseLine } from './line.ts';
 import { readLines } from './read-lines.ts';
-import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.ts';
+import { tarEnd, tarHeader, tarPadding } from '../tar/header.ts';
+import { tarIndex, type IndexedEntry } from '../tar/tar-index.ts';
 
 /*
  * A bundle is a tar archive with whole files of a log, from the beginning of one up to a checkpoint,
@@ -117,9 +118,9 @@ async function checkpointSince(files: readonly AuditFile[], until: number): Prom
 
 /** Writes a bundle. `progress` receives the number of bytes of the log that are written. */
 export async function writeBundle(out: FileHandle, plan: BundlePlan, readme: string, progress: (bytes: number) => void): Promise<void> {
-  const now = Date.now();
+  const attributes = { mode: 0o600, modifiedAt: Math.floor(Date.now() / 1000) };
   const add = async (name: string, content: Buffer): Promise<void> => {
-    await out.writeFile(Buffer.concat([tarHeader(name, content.length, now), content, tarPadding(content.length)]));
+    await out.writeFile(Buffer.concat([tarHeader({ name, bytes: content.length, ...attributes }), content, tarPadding(content.length)]));
   };
   await add('README.txt', Buffer.from(readme));
   for (const publicKey of plan.publicKeys) {
@@ -128,7 +129,7 @@ export async function writeBundle(out: FileHandle, plan: BundlePlan, readme: str
   }
   let done = 0;
   for (const { file, bytes } of plan.files) {
-    await out.writeFile(tarHeader(file.name, bytes, now));
+    await out.writeFile(tarHeader({ name: file.name, bytes, ...attributes }));
     const from = await open(file.path, 'r');
     try {
       for (let position = 0; position < bytes;) {
@@ -153,7 +154,7 @@ export async function writeBundle(out: FileHandle, plan: BundlePlan, readme: str
  * @throws {Error} if it is not a bundle
  */
 export async function openBundle(path: string): Promise<Bundle> {
-  const entries = await tarEntries(path);
+  const entries = await tarIndex(path);
   const files: AuditFile[] = [];
   const publicKeys: Uint8Array[] = [];
   for (const entry of entries) {
@@ -167,7 +168,7 @@ export async function openBundle(path: string): Promise<Bundle> {
   return { files: files.toSorted((one, other) => one.number - other.number), publicKeys };
 }
 
-async function readKey(path: string, { name, offset, bytes }: TarEntry, digest: string): Promise<Uint8Array> {
+async function readKey(path: string, { name, offset, bytes }: IndexedEntry, digest: string): Promise<Uint8Array> {
   if (bytes > keyMaxBytes) throw new Error(`${name} is too long`);
   const handle = await open(path, 'r');
   try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { FileExtent } from './log-extent.ts';
 import { manifestName, type Manifest, type Part } from './manifest.ts';
-import { padding, tarEnd, tarHeader } from './tar.ts';
+import { tarEnd, tarHeader, tarPadding } from '../tar/header.ts';
 
 /** A part before it is written. */
 export interface PartSource extends Omit<Part, 'sha256'> {
@@ -35,13 +35,13 @@ export async function* archiveOf(
       yield chunk;
     }
     if (bytes !== part.bytes) throw new Error(`${part.path ?? part.name}: its size changed while it was read`);
-    yield padding(part.bytes);
+    yield tarPadding(part.bytes);
     written.push({ ...part, sha256: digest.digest('hex') });
   }
   const manifest = Buffer.from(`${JSON.stringify(manifestOf(written), undefined, 2)}\n`);
   yield tarHeader({ name: manifestName, bytes: manifest.length, mode: 0o600, modifiedAt: now() });
   yield manifest;
-  yield padding(manifest.length);
+  yield tarPadding(manifest.length);
   yield tarEnd;
 }
 

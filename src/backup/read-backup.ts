@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BackupFault, readEncrypted, type BackupFile } from './encrypted-file.ts';
 import { Manifest, manifestName } from './manifest.ts';
-import { readTar, TarFault } from './tar.ts';
+import { TarFault } from '../tar/header.ts';
+import { readTar } from '../tar/read-tar.ts';
 
 const manifestMaxBytes = 1 << 30;
 

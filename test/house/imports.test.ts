@@ -37,6 +37,7 @@ const rooms: readonly (readonly string[])[] = [
   ['pdf/'],
   ['xml/'],
   ['zip/'],
+  ['tar/'],
   ['asn1/'],
   ['image/'],
   ['typefaces/'],

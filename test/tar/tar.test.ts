@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { padding, readTar, tarEnd, tarHeader, TarFault } from '../../src/backup/tar.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tarEnd, TarFault, tarHeader, tarPadding } from '../../src/tar/header.ts';
+import { readTar } from '../../src/tar/read-tar.ts';
+import { tarIndex } from '../../src/tar/tar-index.ts';
 
 interface File {
   readonly name: string;
@@ -18,7 +23,7 @@ function archive(all: readonly File[]): Buffer {
   const pieces = all.flatMap(({ name, content }) => [
     tarHeader({ name, bytes: content.length, mode: 0o600, modifiedAt: 1_700_000_000 }),
     content,
-    padding(content.length),
+    tarPadding(content.length),
   ]);
   return Buffer.concat([...pieces, tarEnd]);
 }
@@ -38,11 +43,31 @@ async function read(bytes: Uint8Array, size = 1000): Promise<File[]> {
   return found;
 }
 
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'signetd-tar-'));
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+
+/** The archive as a file, as far as its index leads. */
+async function indexed(bytes: Buffer): Promise<File[]> {
+  const path = join(directory, 'archive.tar');
+  writeFileSync(path, bytes);
+  const found = await tarIndex(path);
+  return found.map(({ name, offset, bytes: length }) => ({ name, content: new Uint8Array(bytes.subarray(offset, offset + length)) }));
+}
+
 describe('an archive', () => {
   it('is read as it was written, however its pieces arrive', async () => {
     await fc.assert(
       fc.asyncProperty(files, fc.integer({ min: 1, max: 5000 }), async (all, size) => {
-        expect(await read(archive(all), size)).toEqual(all.map(({ name, content }) => ({ name, content: new Uint8Array(content) })));
+        const expected = all.map(({ name, content }) => ({ name, content: new Uint8Array(content) }));
+        expect(await read(archive(all), size)).toEqual(expected);
+        expect(await indexed(archive(all))).toEqual(expected);
       }),
       { numRuns: 50 },
     );
@@ -70,6 +95,8 @@ describe('an archive', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
         await expect(read(whole.subarray(0, length))).rejects.toThrow(TarFault);
+        // An index needs no second block of zeros.
+        if (length < 1536) await expect(indexed(whole.subarray(0, length))).rejects.toThrow(TarFault);
       }),
       { numRuns: 50 },
     );
