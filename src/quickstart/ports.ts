@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { listenFault } from '../service/listen-fault.ts';
 
 export const loopback = '127.0.0.1';
 
@@ -17,17 +17,7 @@ function portsFrom(text: string | undefined): Readonly<Record<'api' | 'operation
 
 /** Whether a port of the loopback address is free. */
 export async function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => {
-      resolve(false);
-    });
-    server.listen(port, loopback, () => {
-      server.close(() => {
-        resolve(true);
-      });
-    });
-  });
+  return (await listenFault(loopback, port)) === undefined;
 }
 
 /** Returns the wanted port or the next higher one that is free and not already taken. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { Config } from '../../config/config.ts';
+import { listenFault } from '../../service/listen-fault.ts';
 import { fault, good, type Diagnosis } from './diagnosis.ts';
 
 interface Address {
@@ -33,7 +33,7 @@ export async function ports({ listeners }: Config): Promise<Diagnosis[]> {
 }
 
 async function taken({ member, host, port }: Address): Promise<Diagnosis | undefined> {
-  const reason = await reasonNotToListen(host, port);
+  const reason = await listenFault(host, port);
   if (reason === undefined) return undefined;
   if (reason !== 'EADDRINUSE')
     return fault('ports', `${member}: signetd cannot listen on ${host}, port ${port} (${reason}): correct ${member}.host and port`);
@@ -41,21 +41,6 @@ async function taken({ member, host, port }: Address): Promise<Diagnosis | undef
   if (holder?.pid === managerPid) return undefined;
   const by = holder === undefined ? 'another process' : `${holder.name} (process ${holder.pid})`;
   return fault('ports', `${member}: port ${port} is taken by ${by}: stop it, or change ${member}.port`);
-}
-
-/** Returns the code of the error; undefined if the address is free. */
-async function reasonNotToListen(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.code ?? error.message);
-    });
-    server.listen({ host, port, exclusive: true }, () => {
-      server.close(() => {
-        resolve(undefined);
-      });
-    });
-  });
 }
 
 /** Returns the process that listens on a port, if this user may look into it (proc(5)). */

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { groupNumber, userNumber } from '../../service/native.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
@@ -62,19 +61,4 @@ export function ownDirectory(path: string, user: string, group: string, mode: nu
 
 export function isActive(unit: string): boolean {
   return tryRun('systemctl', ['is-active', '--quiet', unit]).status === 0;
-}
-
-/** Whether nobody listens on this port. */
-export async function isFree(port: number, host: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => {
-      resolve(false);
-    });
-    server.listen(port, host, () => {
-      server.close(() => {
-        resolve(true);
-      });
-    });
-  });
 }

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { z } from 'zod';
+import { listenFault } from '../../service/listen-fault.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -8,7 +9,7 @@ import { authorityStep } from './authority-step.ts';
 import { clientFile, clientStep, registrationStep } from './client-steps.ts';
 import { credentialKeys } from './credentials.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
-import { isActive, isFree, tryRun } from './machine.ts';
+import { isActive, tryRun } from './machine.ts';
 import { places, ports } from './places.ts';
 import { planOf } from './plan.ts';
 import { earlierProgress, forgetProgress, SetupProgress } from './progress.ts';
@@ -159,7 +160,7 @@ async function checkFresh({ overwrite, planOnly }: SetupOptions): Promise<void> 
       [ports.api, '0.0.0.0'],
       [ports.operations, '127.0.0.1'],
     ] as const)
-      if (!(await isFree(port, host))) faults.push(`port ${port} is taken by another program`);
+      if ((await listenFault(host, port)) !== undefined) faults.push(`port ${port} is taken by another program`);
   }
   if (faults.length > 0) throw new CommandError(exitCodes.refused, faults.join('\n'));
 }
