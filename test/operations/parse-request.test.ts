@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseRequest } from '../../src/operations/parse-request.ts';
-import { digestLengthFault } from '../../src/fields/digest-length.ts';
+import { digestLengthFault } from '../../src/operations/fields/digest-length.ts';
 import { MediaType } from '../../src/fields/values.ts';
 import { Refusal } from '../../src/result-codes.ts';
 

@@ -3,7 +3,7 @@ import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { BoundDigest } from '../../keys/digest-binding.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
-import { digestLengthFault } from '../../fields/digest-length.ts';
+import { digestLengthFault } from './digest-length.ts';
 import { limitedBy } from '../../fields/documented.ts';
 import { DigestEntry } from '../../fields/values.ts';
 

@@ -6,7 +6,7 @@ import type { AskedDocument } from '../../signatures/format-entry.ts';
 import { askedFormat, type AskedFormat } from '../../signatures/formats.ts';
 import type { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { pictureSettings } from '../../twoddoc/code-picture.ts';
-import { digestLengthFault } from '../../fields/digest-length.ts';
+import { digestLengthFault } from './digest-length.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { exactlyOneOf, limitedBy } from '../../fields/documented.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';

@@ -1,4 +1,4 @@
-import { hashBytes, type HashName } from '../token/signature-algorithm.ts';
+import { hashBytes, type HashName } from '../../token/signature-algorithm.ts';
 
 /** Returns why a digest cannot be one of this hash; undefined if its length is right. */
 export function digestLengthFault(hash: HashName, value: Uint8Array): string | undefined {
