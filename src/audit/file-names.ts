@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const pattern = /^audit-(\d{8})\.jsonl$/;
+/** Form of the name of a file of a log. */
+export const auditFileForm = /^audit-(\d{8})\.jsonl$/;
 
 export interface AuditFile {
   readonly name: string;
@@ -13,7 +14,7 @@ export interface AuditFile {
 
 /** Returns the number in the name of a file of a log; undefined for any other name. */
 export function fileNumber(name: string): number | undefined {
-  const digits = pattern.exec(name)?.[1];
+  const digits = auditFileForm.exec(name)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 

@@ -4,6 +4,8 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { fileIdForm } from '../documents/transfer/transfer-parts.ts';
 import { BackupFault } from './encrypted-file.ts';
 import type { Directory, Manifest, Part, PartKind } from './manifest.ts';
+import { accountFileForm } from '../token/account-files.ts';
+import { auditFileForm } from '../audit/file-names.ts';
 
 /** A part and where it goes. */
 export interface Target {
@@ -28,8 +30,8 @@ export const choices = ['configuration', 'state', 'audit', 'transfer'] as const;
 export type Choice = (typeof choices)[number];
 
 const filesOfKind = {
-  audit: /^audit-\d{8}\.jsonl$/,
-  account: /^account-\d{1,3}-\d{8}\.jsonl$/,
+  audit: auditFileForm,
+  account: accountFileForm,
   transfer: fileIdForm,
 } as const;
 

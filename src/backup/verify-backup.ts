@@ -13,6 +13,8 @@ import { logExtent } from './log-extent.ts';
 import type { Manifest } from './manifest.ts';
 import { readBackup } from './read-backup.ts';
 import type { WorkDirectory } from './work-directory.ts';
+import { auditFileForm, fileName } from '../audit/file-names.ts';
+import { accountFileForm } from '../token/account-files.ts';
 
 export interface Verified {
   readonly manifest: Manifest;
@@ -43,8 +45,8 @@ export async function verifyBackup(
       const [directory, file = ''] = name.split('/');
       if (name.startsWith('state/postgresql.dump.')) await (dump ??= new DumpCheck()).take(content);
       else if (name === 'state/state.sqlite') await work.write('state', 'state.sqlite', content);
-      else if (directory === 'audit' && /^audit-\d{8}\.jsonl$/.test(file)) await work.write('audit', file, content);
-      else if (directory === 'account' && /^account-\d{1,3}-\d{8}\.jsonl$/.test(file)) await work.write('account', file, content);
+      else if (directory === 'audit' && auditFileForm.test(file)) await work.write('audit', file, content);
+      else if (directory === 'account' && accountFileForm.test(file)) await work.write('account', file, content);
     };
     const manifest = await readBackup(backup, take, progress);
     const state = manifest.state.kind === 'sqlite' ? await checkSqlite(work, manifest) : { ...(await dumped(dump)), facts: undefined };
@@ -108,7 +110,7 @@ async function checkLog(work: WorkDirectory, { audit, account, time }: Manifest,
   const directory = join(work.path, 'audit');
   if (!existsSync(directory)) return { faults: ['the backup has no audit log'], audit: undefined, account: undefined };
   const accountDirectory = join(work.path, 'account');
-  const isFromBeginning = audit.from === null || audit.from === 'audit-00000001.jsonl';
+  const isFromBeginning = audit.from === null || audit.from === fileName(1);
   const comparison =
     account === null || !existsSync(accountDirectory)
       ? undefined

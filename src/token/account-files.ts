@@ -31,6 +31,9 @@ export interface AccountHead {
   readonly hash: string;
 }
 
+/** Form of the name of a file of an account. */
+export const accountFileForm = /^account-(\d{1,3})-(\d{8})\.jsonl$/;
+
 export const noLine = '0'.repeat(64);
 /** Far longer than any line. */
 const tailBytes = 1 << 20;
@@ -46,7 +49,7 @@ export function accountFile(directory: string, chain: number, number: number): A
  */
 export function accountFiles(directory: string): ReadonlyMap<number, readonly AccountFile[]> {
   const files = readdirSync(directory).flatMap((name) => {
-    const [, chain, number] = /^account-(\d{1,3})-(\d{8})\.jsonl$/.exec(name) ?? [];
+    const [, chain, number] = accountFileForm.exec(name) ?? [];
     return chain === undefined || number === undefined ? [] : [accountFile(directory, Number(chain), Number(number))];
   });
   return Map.groupBy(
