@@ -1,7 +1,8 @@
 import { unusableFile, type ClientView, type StatusView } from '../../admin/views.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
-import { reminders } from './reminders.ts';
 
+/** Warnings about what only the running service knows to end. */
+const endOfUnlisted = /^(client certificate|CRL of|OCSP responder of) /;
 const lateCheckpointMs = 10 * 60 * 1000;
 
 /**
@@ -19,6 +20,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     ...keysLeft(status),
     ...timeStamps(status),
     ...syslog(status),
+    ...transferStore(status),
     state(status),
     auditLog(status),
     ...registrations(status, clients),
@@ -59,10 +61,6 @@ function keysLeft({ keysLeft: left }: StatusView): Diagnosis[] {
   );
 }
 
-/**
- * Diagnoses time-stamps. The other warnings concern certificates and CRLs, which are reported
- * separately.
- */
 function timeStamps({ warnings: { timeStampAuthority } }: StatusView): Diagnosis[] {
   if (timeStampAuthority === undefined) return [];
   return [warning('time-stamps', `${timeStampAuthority}: check NTP, timeStampAuthority.clockErrorMaxMilliseconds and its certificate`)];
@@ -72,6 +70,12 @@ function syslog({ warnings: { auditSyslog } }: StatusView): Diagnosis[] {
   return auditSyslog === undefined
     ? []
     : [warning('syslog', `${auditSyslog}: check the server and audit.syslog; nothing is lost meanwhile`)];
+}
+
+function transferStore({ warnings: { transferStore: reason } }: StatusView): Diagnosis[] {
+  return reason === undefined
+    ? []
+    : [warning('transfer store', `${reason}: check transferStore.s3 and its server; requests for files are answered 503 meanwhile`)];
 }
 
 function state({ faults, state: where }: StatusView): Diagnosis {
@@ -104,4 +108,14 @@ function registrations({ tenants }: StatusView, clients: readonly ClientView[]):
       `${name} is refused, since no tenant "${tenant}" is configured: configure it, or run signetctl client revoke ${publicKey}`,
     ),
   );
+}
+
+/**
+ * Diagnoses certificates of clients that end, and CRLs and OCSP responders that the service should
+ * have renewed. Certificates in configured files are reported with all others.
+ */
+function reminders({ warnings }: StatusView): Diagnosis[] {
+  return Object.entries(warnings)
+    .filter(([name]) => endOfUnlisted.test(name))
+    .map(([, text]) => (text.includes(' expired on ') ? fault('reminders', text) : warning('reminders', text)));
 }

@@ -1,0 +1,27 @@
+import { beforeAll, expect, it } from 'vitest';
+import { StatusView } from '../../src/admin/views.ts';
+import type { Diagnosis } from '../../src/cli/doctor/diagnosis.ts';
+import { runningService } from '../../src/cli/doctor/running-service.ts';
+import { description } from '../support/api.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
+import { jsonOf } from '../support/signetctl.ts';
+
+let status: StatusView;
+
+beforeAll(async () => {
+  status = StatusView.parse(jsonOf(await signetctlHere(['--config', description.configFile, '--json', 'status'])));
+});
+
+const diagnosed = (warnings: Readonly<Record<string, string>>): Diagnosis[] => runningService({ ...status, warnings }, [], false);
+
+it.each([
+  ['timeStampAuthority', 'the clock is not synchronised', 'time-stamps', 'warning'],
+  ['auditSyslog', '3 audit records wait for the syslog server: ECONNREFUSED', 'syslog', 'warning'],
+  ['transferStore', 'no connection to the object store (ECONNREFUSED)', 'transfer store', 'warning'],
+  ['client certificate app (public key ab)', 'client certificate app expires on 2026-01-02: renew it', 'reminders', 'warning'],
+  ['CRL of issuing', 'CRL of issuing expired on 2026-01-02: the log says why', 'reminders', 'fault'],
+])('doctor shows once that the running service warns of %s', (name, text, part, state) => {
+  const about = diagnosed({ [name]: text }).filter((one) => one.text.includes(text));
+  expect(about).toEqual([{ part, state, text: expect.stringContaining(text) as string }]);
+  expect(diagnosed({}).filter((one) => one.part === part)).toEqual([]);
+});
