@@ -4,16 +4,16 @@ const keptMs = 15_000;
 
 /**
  * The state of the service for all pages that are open. Readiness costs a signature, which the audit
- * log records: it is looked at again after a while, or once `sign` changes.
- * @param sign a cheap sign of the service's state
+ * log records: it is looked at again after a while, or once `mark` changes.
+ * @param mark identifies the state of the service, as far as that costs nothing
  */
-export function sharedHealth(health: Health, sign: () => string): Health {
-  let current: { readonly ready: ReturnType<Health['ready']>; readonly at: number; readonly sign: string } | undefined;
+export function sharedHealth(health: Health, mark: () => string): Health {
+  let current: { readonly ready: ReturnType<Health['ready']>; readonly at: number; readonly mark: string } | undefined;
   return {
     ready: async () => {
       const now = performance.now();
-      if (current === undefined || now - current.at > keptMs || current.sign !== sign()) {
-        current = { ready: health.ready(), at: now, sign: sign() };
+      if (current === undefined || now - current.at > keptMs || current.mark !== mark()) {
+        current = { ready: health.ready(), at: now, mark: mark() };
       }
       return current.ready;
     },

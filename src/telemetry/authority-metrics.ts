@@ -1,4 +1,5 @@
 import { Gauge, type Registry, Counter } from 'prom-client';
+import { secondsUntil } from './metrics.ts';
 
 /**
  * Expiry of the certificates of certificate authorities. `ends`: milliseconds since epoch, by
@@ -12,7 +13,7 @@ export function authorityMetrics(registry: Registry, ends: () => ReadonlyMap<str
     registers: [registry],
     collect() {
       made.reset();
-      for (const [authority, endsMs] of ends()) made.set({ authority }, Math.round((endsMs - Date.now()) / 1000));
+      for (const [authority, endsMs] of ends()) made.set({ authority }, secondsUntil(endsMs));
     },
   });
 }
@@ -29,7 +30,7 @@ export function crlMetrics(registry: Registry, ends: () => ReadonlyMap<string, n
     registers: [registry],
     collect() {
       this.reset();
-      for (const [authority, endsMs] of ends()) this.set({ authority }, Math.round((endsMs - Date.now()) / 1000));
+      for (const [authority, endsMs] of ends()) this.set({ authority }, secondsUntil(endsMs));
     },
   });
   void gauge;
@@ -53,7 +54,7 @@ export function ocspMetrics(registry: Registry, ends: () => ReadonlyMap<string, 
     registers: [registry],
     collect() {
       expiry.reset();
-      for (const [authority, endsMs] of ends()) expiry.set({ authority }, Math.round((endsMs - Date.now()) / 1000));
+      for (const [authority, endsMs] of ends()) expiry.set({ authority }, secondsUntil(endsMs));
     },
   });
   const counted = new Map<string, Counter.Internal>();
@@ -83,7 +84,7 @@ export function timeStampMetrics(registry: Registry, certificateEndsMs: () => nu
     collect() {
       const endsMs = certificateEndsMs();
       if (endsMs === undefined) expiry.remove();
-      else expiry.set(Math.round((endsMs - Date.now()) / 1000));
+      else expiry.set(secondsUntil(endsMs));
     },
   });
   return (outcome) => {

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { secondsUntil } from './metrics.ts';
 
 interface ClientEnd {
   readonly client: string;
@@ -20,7 +21,7 @@ export function clientMetrics(registry: Registry, ends: () => readonly ClientEnd
     collect() {
       this.reset();
       for (const { client, spkiSha256, until } of ends()) {
-        this.set({ client, public_key: spkiSha256.slice(0, 16) }, Math.round((until.getTime() - Date.now()) / 1000));
+        this.set({ client, public_key: spkiSha256.slice(0, 16) }, secondsUntil(until.getTime()));
       }
     },
   });
@@ -44,7 +45,7 @@ export function configuredCertificateMetrics(registry: Registry, ends: () => rea
       this.reset();
       // The first to end is set last.
       for (const { member, file, until } of ends().toSorted((one, other) => other.until.getTime() - one.until.getTime())) {
-        this.set({ member, file }, Math.round((until.getTime() - Date.now()) / 1000));
+        this.set({ member, file }, secondsUntil(until.getTime()));
       }
     },
   });

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry, Gauge } from 'prom-client';
-import { durationBuckets } from './metrics.ts';
+import { durationBuckets, secondsUntil } from './metrics.ts';
 
 export interface RequestMetrics {
   /** Records a response. `outcome`: result codes such as `0/0` or `2/202`, or an HTTP status. */
@@ -52,8 +52,6 @@ export interface ListenerGauges {
   /** Milliseconds since the epoch; undefined if revocation is not checked. */
   revocationListEndsMs(): number | undefined;
 }
-
-const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
 
 /**
  * Returns a function that counts refused clients; `code` is one of a few names from OpenSSL, Node

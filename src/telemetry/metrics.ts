@@ -5,6 +5,9 @@ import { version } from './version.ts';
 /** Seconds, from 100 µs, doubling 15 times: for in-memory tokens as well as slow network HSMs. */
 export const durationBuckets: number[] = Array.from({ length: 16 }, (_, power) => 1e-4 * 2 ** power);
 
+/** Whole seconds until a moment (milliseconds since epoch); negative afterwards. */
+export const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
+
 const seconds = (milliseconds: number): number => milliseconds / 1000;
 
 /** Metrics of the token; time waiting for it is separate from time spent working. */
