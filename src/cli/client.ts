@@ -21,20 +21,32 @@ export type AddOptions = z.output<typeof AddOptions>;
 
 /** `client add`: registers the public key of a certificate. */
 export async function clientAdd(configPath: string, { certificate, name, tenant, roles, replace }: AddOptions): Promise<Outcome> {
-  const parsed = AdminRequest.safeParse({
-    command: 'client add',
+  const request = registrationOf({
+    ...{ name, tenant, roles: rolesIn(roles), replace },
     certificate: readCertificate(certificate).raw.toString('base64'),
-    name,
-    tenant,
-    roles: roles.split(',').map((role) => role.trim()),
-    replace,
   });
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
-    throw new CommandError(exitCodes.usage, faults.join('\n'));
-  }
-  const { result, notes } = await ask(configPath, parsed.data, ClientView);
+  const { result, notes } = await ask(configPath, request, ClientView);
   return { json: result, text: `Client registered.\n${clientFields(result)}`, notes };
+}
+
+/** Returns the names of roles in a list with commas. */
+export function rolesIn(text: string): string[] {
+  return text.split(',').map((role) => role.trim());
+}
+
+/** Returns the request that registers a client. @throws {CommandError} for options that are wrong */
+export function registrationOf(client: {
+  readonly name: string;
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  /** DER, base64. */
+  readonly certificate: string;
+  readonly replace?: boolean;
+}): AdminRequest {
+  const parsed = AdminRequest.safeParse({ command: 'client add', replace: false, ...client });
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
+  throw new CommandError(exitCodes.usage, faults.join('\n'));
 }
 
 function readCertificate(file: string): X509Certificate {

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { keyPage, findKeyView } from '../admin/key-view.ts';
 import { AdminRequest } from '../admin/protocol.ts';
 import { KeyPage, KeyView } from '../admin/views.ts';
-import { loadConfig } from '../config/config.ts';
-import { closestName } from '../config/closest-name.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
 import { look, ask } from './service.ts';
 import { table, fields } from './table.ts';
+import { checkTenant } from './tenant.ts';
 
 export const KeyListOptions = z.object({ tenant: z.string().optional() });
 export type KeyListOptions = z.output<typeof KeyListOptions>;
@@ -25,28 +24,13 @@ export async function keyList(configPath: string, { tenant }: KeyListOptions): P
     for (const note of page.notes) notes.add(note);
     more = page.result.more;
   }
-  if (keys.length === 0 && tenant !== undefined) checkTenant(configPath, tenant);
+  // Tells an empty list from a mistyped tenant. Keys of a tenant that is no longer configured are listed.
+  if (keys.length === 0 && tenant !== undefined) checkTenant(configPath, tenant, 'is configured or has keys');
   const rows = keys.map(({ reference, tenant: owner, type, protocol, state, notAfter, subject }) => [
     ...[reference, owner, type, protocol, state, notAfter],
     subject,
   ]);
   return { json: keys, text: table(['REFERENCE', 'TENANT', 'TYPE', 'PROTOCOL', 'STATE', 'NOT AFTER', 'SUBJECT'], rows), notes: [...notes] };
-}
-
-/**
- * Tells an empty list from a mistyped tenant. Keys of a tenant that is no longer configured are
- * listed all the same.
- * @throws {CommandError}
- */
-function checkTenant(configPath: string, tenant: string): void {
-  const tenants = Object.keys(loadConfig(configPath).tenants).toSorted();
-  if (tenants.includes(tenant)) return;
-  const near = closestName(tenant, tenants);
-  const meant = near === undefined ? '' : `; did you mean "${near}"?`;
-  throw new CommandError(
-    exitCodes.refused,
-    `tenant: no tenant "${tenant}" is configured or has keys; configured: ${tenants.join(', ')}${meant}`,
-  );
 }
 
 /** `key show`: everything known about a key except its secret. */

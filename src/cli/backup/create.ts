@@ -15,6 +15,7 @@ import { answerOf } from '../service.ts';
 import { fields } from '../table.ts';
 import { askToken } from '../token/token-access.ts';
 import { showProgress } from '../progress.ts';
+import { secretsOf } from './verify.ts';
 
 export const CreateOptions = z.object({
   output: z.string().min(1),
@@ -71,9 +72,7 @@ export async function backupCreate(configPath: string, options: CreateOptions): 
       ['encrypted to', recipients.join(', ')],
     ])}`,
     notes: [
-      ...(manifest.secrets.length === 0
-        ? []
-        : [`not in the backup: ${[...new Set(manifest.secrets.map(({ reference }) => reference))].join(', ')}`]),
+      ...(manifest.secrets.length === 0 ? [] : [`not in the backup: ${secretsOf(manifest)}`]),
       ...(running.isRunning ? [] : ['signetd is not running']),
       ...token.notes,
       ...(running.stillRunning === 0

@@ -20,7 +20,7 @@ import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { showProgress } from '../progress.ts';
-import { comparedWithToken } from './token-fields.ts';
+import { comparedWithToken } from './compare.ts';
 import { readAndVerify, readingOptions, secretsOf } from './verify.ts';
 
 export const RestoreOptions = z.object({
@@ -73,7 +73,7 @@ export async function backupRestore(_configPath: string, options: RestoreOptions
       ...notes,
       ...restored.notes,
       ...compared.notes,
-      ...(manifest.secrets.length === 0 ? [] : [`not in the backup, put them in place: ${secretsOf(verified)}`]),
+      ...(manifest.secrets.length === 0 ? [] : [`not in the backup, put them in place: ${secretsOf(manifest)}`]),
       ...(await laterLog(manifest, chosen, root)),
     ],
   };

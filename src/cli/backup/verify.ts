@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { z } from 'zod';
 import { BackupFault, checkDigest, type BackupFile } from '../../backup/encrypted-file.ts';
 import { decrypterWith, OperatorKeyFault } from '../../backup/operator-keys.ts';
+import type { Manifest } from '../../backup/manifest.ts';
 import { verifyBackup, type Verified } from '../../backup/verify-backup.ts';
 import { WorkDirectory } from '../../backup/work-directory.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
@@ -31,12 +32,13 @@ export async function backupVerify(_configPath: string, options: VerifyOptions):
     json: { file: options.file, sha256, intact: faults.length === 0, manifest, audit: verified.audit, account: verified.account, faults },
     text: fields(verifiedFields(options.file, sha256, verified)),
     faults,
-    notes: [...notes, ...(manifest.secrets.length === 0 ? [] : [`not in the backup: ${secretsOf(verified)}`])],
+    notes: [...notes, ...(manifest.secrets.length === 0 ? [] : [`not in the backup: ${secretsOf(manifest)}`])],
   };
 }
 
-export function secretsOf({ manifest }: Verified): string {
-  return [...new Set(manifest.secrets.map(({ reference }) => reference))].join(', ');
+/** The secrets that a backup does not have. */
+export function secretsOf({ secrets }: Manifest): string {
+  return [...new Set(secrets.map(({ reference }) => reference))].join(', ');
 }
 
 export function verifiedFields(file: string, sha256: string, { manifest, audit, account, faults }: Verified): [string, string][] {

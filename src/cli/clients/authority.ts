@@ -27,13 +27,6 @@ export function clientAuthorityOf(configPath: string): ClientAuthority {
   );
 }
 
-/** @throws {CommandError} if the configuration has no such tenant: then nothing is signed for it */
-export function checkTenant(configPath: string, tenant: string): void {
-  const names = Object.keys(loadConfig(configPath).tenants);
-  if (!names.includes(tenant))
-    throw new CommandError(exitCodes.refused, `tenant: no tenant "${tenant}" is configured; configured: ${names.toSorted().join(', ')}`);
-}
-
 /** Returns the CA on the token for TLS. @throws {CommandError} if the configuration has none */
 export function tlsAuthorityOf(configPath: string): ClientAuthority {
   const { clientAuthority } = loadConfig(configPath);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { AdminRequest } from '../../admin/protocol.ts';
 import { ClientView } from '../../admin/views.ts';
 import { withOperatorToken } from '../ca/token-work.ts';
-import { clientFields } from '../client.ts';
+import { clientFields, registrationOf, rolesIn } from '../client.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
-import { certified, checkTenant, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
+import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf } from './client-key.ts';
+import { checkTenant } from '../tenant.ts';
 
 export const IssueOptions = z.object({
   name: z.string(),
@@ -27,12 +27,12 @@ export const IssueOptions = z.object({
 export async function clientIssue(configPath: string, options: z.output<typeof IssueOptions>): Promise<Outcome> {
   const authority = clientAuthorityOf(configPath);
   const { name, tenant, directory } = options;
-  const roles = options.roles.split(',').map((role) => role.trim());
+  const roles = rolesIn(options.roles);
   const days = daysOf(options.days, '--days');
   const subject = commonNameOf(name, '--name');
   const keyType = tlsKeyTypeOf(options.keyType, '--key-type');
   registrationOf({ name, tenant, roles, certificate: 'AA==' });
-  checkTenant(configPath, tenant);
+  checkTenant(configPath, tenant, 'is configured');
   const { result: clients } = await ask(configPath, { command: 'client list' }, z.array(ClientView));
   if (clients.some((client) => client.name === name)) {
     throw new CommandError(
@@ -58,19 +58,4 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
     removeClientFiles(files);
     throw error;
   }
-}
-
-/** Returns the request that registers a client. @throws {CommandError} for options that are wrong */
-export function registrationOf(client: {
-  readonly name: string;
-  readonly tenant: string;
-  readonly roles: readonly string[];
-  /** DER, base64. */
-  readonly certificate: string;
-  readonly replace?: boolean;
-}): AdminRequest {
-  const parsed = AdminRequest.safeParse({ command: 'client add', replace: false, ...client });
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
-  throw new CommandError(exitCodes.usage, faults.join('\n'));
 }

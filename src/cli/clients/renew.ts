@@ -4,14 +4,13 @@ import { z } from 'zod';
 import { ClientView } from '../../admin/views.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { withOperatorToken } from '../ca/token-work.ts';
-import { clientFields } from '../client.ts';
+import { clientFields, registrationOf } from '../client.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
 import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf, type ClientKey } from './client-key.ts';
-import { registrationOf } from './issue.ts';
 
 export const RenewOptions = z.object({
   client: z.string(),

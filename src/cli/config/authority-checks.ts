@@ -11,6 +11,7 @@ import { TokenClient } from '../../token/client/token-client.ts';
 import { answerMs } from '../token/token-access.ts';
 import { faultText, type Findings } from './findings.ts';
 import { checkValidity, readCertificates } from './tls-checks.ts';
+import { silentLog } from '../../telemetry/silent-log.ts';
 
 type Authorities = Config['certificateAuthorities'];
 
@@ -74,8 +75,7 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
     return;
   }
   host.close();
-  const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
-  const token = new TokenClient({ ...config.token, host: 'external' }, findings.configPath, silent);
+  const token = new TokenClient({ ...config.token, host: 'external' }, findings.configPath, silentLog);
   try {
     await token.start();
     const checks = Object.entries(certificateAuthorities).map(

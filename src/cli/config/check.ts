@@ -13,6 +13,7 @@ import { checkSocketPath, checkToken } from './token-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate, checkValidity, readCertificates } from './tls-checks.ts';
 import { readProvider } from '../../certificates/jwt/configured-providers.ts';
 import { parseTokenJson } from '../../http/json/strict-json.ts';
+import { silentLog } from '../../telemetry/silent-log.ts';
 
 /**
  * `config check`: reports everything that would prevent the daemon from starting, as far as it can
@@ -80,12 +81,11 @@ function checkSyslog({ audit: { syslog } }: Config, findings: Findings): void {
 
 /** Checks the files of each identity provider. Keys at a URL are fetched only by the service. */
 export function checkIdentityProviders(findings: Findings, providers: Config['identityProviders']): void {
-  const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
   for (const [name, config] of Object.entries(providers)) {
     // Only the service may be able to read its secrets (credentials of systemd).
     const visible = { ...config, decryptionKeys: [] };
     try {
-      readProvider(name, visible, { log: silent, parseJson: parseTokenJson });
+      readProvider(name, visible, { log: silentLog, parseJson: parseTokenJson });
     } catch (error) {
       findings.addFault(faultText(error));
     }

@@ -6,7 +6,7 @@ import { withOperatorToken } from '../ca/token-work.ts';
 import { certified, commonNameOf } from '../clients/authority.ts';
 import { writeClientFiles } from '../clients/client-files.ts';
 import { newTlsKey } from '../clients/client-key.ts';
-import { registrationOf } from '../clients/issue.ts';
+import { registrationOf } from '../client.ts';
 import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { ask } from '../service.ts';

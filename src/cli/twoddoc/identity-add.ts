@@ -16,6 +16,7 @@ import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { checkIdentity, registrationOf, typesOf } from './identity-options.ts';
+import { silentLog } from '../../telemetry/silent-log.ts';
 
 export const AddOptions = z.object({
   tenant: z.string(),
@@ -94,7 +95,7 @@ export async function addIdentity(configPath: string, options: Omit<AddOptions, 
         `${tenant} already has a key for ${ca} ${certificateId}: signetctl twoddoc identity remove destroys it`,
       );
     const { label, callTimeoutSeconds } = config.token;
-    await establishMacKey(store, token, { label, claimMs: 4000 * callTimeoutSeconds, log: silent });
+    await establishMacKey(store, token, { label, claimMs: 4000 * callTimeoutSeconds, log: silentLog });
     const publicKeyInfo = await token.createKey(id, curve);
     const secret = await newIdentitySecret(token, { ...name, id, type: curve, publicKeyInfo, createdAt: store.now() });
     const request = await identityRequest({ subject, subjectPublicKeyInfo: publicKeyInfo, curve }, async (info) => {
@@ -113,8 +114,6 @@ export async function addIdentity(configPath: string, options: Omit<AddOptions, 
     return { request: written, keyId: id, password: secret.password };
   });
 }
-
-const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
 
 function subjectOf(options: Omit<AddOptions, 'types'>): Uint8Array {
   const { country, organization, certificateId } = options;
