@@ -1,6 +1,7 @@
 import { close, constants, fstat, fsync, ftruncate, open, stat, write } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { syncDirectory } from '../service/sync-directory.ts';
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
@@ -83,15 +84,5 @@ export class AppendFile {
         else reject(error);
       });
     });
-  }
-}
-
-/** Syncs a directory, so that a new file's name survives a power loss. */
-async function syncDirectory(path: string): Promise<void> {
-  const fd = await openFile(path, constants.O_RDONLY);
-  try {
-    await syncFile(fd);
-  } finally {
-    await closeFile(fd);
   }
 }

@@ -6,6 +6,7 @@ import { Effect } from './effect.ts';
 import { auditFiles } from './file-names.ts';
 import { headOf, lastLineWith } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** A change that was committed according to the log, but is missing in the state store. */
 export interface Lacking {
@@ -141,8 +142,8 @@ class LogSince {
   }
 
   async read(directory: string, fromFile: number): Promise<void> {
-    const files = await auditFiles(directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
+    const files = await auditFiles(directory).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return [];
       throw error;
     });
     for (const { number, path } of files) {

@@ -1,9 +1,10 @@
-import { open, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { auditFiles, fileName, type AuditFile } from './file-names.ts';
 import { lastLineWith } from './line-offset.ts';
 import { lineHash, parseLine } from './line.ts';
 import { readLines } from './read-lines.ts';
 import type { RemovalEntry } from './record.ts';
+import { syncDirectory } from '../service/sync-directory.ts';
 
 export interface Removable {
   /** The oldest files, in order. */
@@ -57,10 +58,5 @@ async function closingOf({ path }: AuditFile): Promise<{ readonly n: number; rea
 /** Removes files, the oldest first, so that those that a crash leaves have no gap between them. */
 export async function removeFiles(directory: string, files: readonly AuditFile[]): Promise<void> {
   for (const { path } of files) await unlink(path);
-  const handle = await open(directory);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncDirectory(directory);
 }

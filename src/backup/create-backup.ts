@@ -20,6 +20,7 @@ import type { Directory, Manifest, PartKind } from './manifest.ts';
 import { namedFiles } from './named-files.ts';
 import { ownershipOf, type Ownership } from './owners.ts';
 import { aboutText } from './about-text.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 export interface BackupOptions {
   readonly configPath: string;
@@ -152,8 +153,8 @@ interface OpenedFile extends Pick<FileExtent, 'path' | 'bytes'>, Pick<PartSource
 
 /** Opens a file that the service may remove at any moment. */
 async function openIfThere(path: string): Promise<OpenedFile | undefined> {
-  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+  const handle = await open(path, 'r').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (handle === undefined) return undefined;
@@ -170,7 +171,7 @@ function filesIn(directory: string): string[] {
       .filter((entry) => entry.isFile() && fileIdForm.test(entry.name))
       .map(({ name }) => name);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -1,13 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { link, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { ReadableStream } from 'node:stream/web';
 import type { Decrypter, Encrypter } from 'age-encryption';
-import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
+import { writeNewFile } from '../service/new-file.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
-
-const suffix = 'part';
 
 export interface WrittenFile {
   readonly bytes: number;
@@ -21,68 +17,16 @@ export interface WrittenFile {
  * @throws {Error} if the file exists, or cannot be written
  */
 export async function writeEncrypted(path: string, encrypter: Encrypter, content: AsyncIterable<Uint8Array>): Promise<WrittenFile> {
-  removeAbandoned([path], suffix);
-  const unfinished = unfinishedName(path, suffix);
-  const file = await open(unfinished, 'wx', 0o600);
-  const end = removingOnSignal(unfinished);
-  try {
+  return writeNewFile(path, async (out) => {
     const digest = createHash('sha256');
     let bytes = 0;
-    const encrypted = await encrypter.encrypt(ReadableStream.from(content));
-    for await (const chunk of encrypted) {
+    for await (const chunk of await encrypter.encrypt(ReadableStream.from(content))) {
       digest.update(chunk);
       bytes += chunk.length;
-      await file.writeFile(chunk);
+      await out.writeFile(chunk);
     }
-    await file.sync();
-    await file.close();
-    await give(unfinished, path);
     return { bytes, sha256: digest.digest('hex') };
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    throw error;
-  } finally {
-    await rm(unfinished, { force: true });
-    end();
-  }
-}
-
-/** Gives the file its name, unless another has it. */
-async function give(unfinished: string, path: string): Promise<void> {
-  try {
-    await link(unfinished, path);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // File systems without hard links, such as those of memory sticks.
-    if (code !== 'EPERM' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
-    await rename(unfinished, path);
-  }
-  await syncDirectory(dirname(path));
-}
-
-/** Puts the names in a directory on disk. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
-/** A terminal's interrupt, and a stop of the unit, leave nothing behind. */
-function removingOnSignal(path: string): () => void {
-  const numbers = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
-  const handlers = Object.entries(numbers).map(([name, number]) => {
-    const handler = (): void => {
-      void rm(path, { force: true }).finally(() => process.exit(128 + number));
-    };
-    process.once(name, handler);
-    return [name, handler] as const;
   });
-  return () => {
-    for (const [name, handler] of handlers) process.removeListener(name, handler);
-  };
 }
 
 /** The file is not a whole backup for this key. */

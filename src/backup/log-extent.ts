@@ -7,6 +7,7 @@ import { readLines } from '../audit/read-lines.ts';
 import type { FilePlace, Place } from '../audit/record.ts';
 import type { SnapshotFacts } from '../state/snapshot/snapshot-facts.ts';
 import type { AccountHead } from '../token/account-files.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** A file and how much of it belongs to a backup. */
 export interface FileExtent {
@@ -56,8 +57,8 @@ interface Extent {
  * @throws {Error} if the log lacks records that the state knows
  */
 export async function logExtent(directory: string, { head, commits }: SnapshotFacts, point: FilePlace | undefined): Promise<LogExtent> {
-  const found = await auditFiles(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+  const found = await auditFiles(directory).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
   const present = await Promise.all(found.map(async (file) => ({ ...file, bytes: (await stat(file.path)).size })));

@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
-import { syncDirectory, type BackupFile } from './encrypted-file.ts';
+import type { BackupFile } from './encrypted-file.ts';
 import { own } from './owners.ts';
 import { readBackup } from './read-backup.ts';
 import type { Target, Targets } from './restore-targets.ts';
 import { writeNew } from './work-directory.ts';
 import type { PartKind } from './manifest.ts';
+import { syncDirectory } from '../service/sync-directory.ts';
 
 const suffix = 'restoring';
 /**

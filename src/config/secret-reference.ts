@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { decryptedCredential } from './encrypted-credential.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** Reference to a secret; the configuration never contains the secret itself. */
 export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'not of the form file:<path> or credential:<name>');
@@ -92,7 +93,7 @@ function openFile(reference: string, path: string): number {
     // Without O_NONBLOCK, opening a named pipe would block.
     return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCode(error);
     if (code === 'ELOOP') throw new ConfigError(`${reference}: is a symbolic link; name the file itself`);
     if (code === 'ENOENT') throw new ConfigError(`${reference}: there is no such file`);
     throw new ConfigError(`${reference}: ${reasonOf(error)}`);

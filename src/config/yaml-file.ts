@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ConfigError } from './config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** Names of members and indices of lists, from the root. */
 export type MemberPath = readonly PropertyKey[];
@@ -99,7 +100,7 @@ function position(lines: LineCounter, offset: number): string {
 }
 
 function unreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ENOENT') return 'there is no such file (signetctl setup makes one; --config names another)';
   if (code === 'EACCES') return 'permission denied: run this as root, or as a user who may read the file';
   return reasonOf(error);

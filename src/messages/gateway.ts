@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** Response of a gateway to one message, in the form of the API (sendMessage, senderResponse). */
 export interface GatewayAnswer {
@@ -61,8 +62,8 @@ const faultName = /\bE[A-Z_]{3,30}\b/;
 export function connectionFault(error: unknown): string {
   const text = error instanceof Error ? error.message : '';
   if (/certificate|altnames/i.test(text)) return "the gateway's certificate is not trusted";
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  const name = faultName.exec(text)?.[0] ?? (typeof code === 'string' ? faultName.exec(code)?.[0] : undefined);
+  const code = errorCode(error);
+  const name = faultName.exec(text)?.[0] ?? faultName.exec(code ?? '')?.[0];
   return name === undefined ? 'no connection' : `no connection (${name})`;
 }
 

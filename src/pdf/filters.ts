@@ -3,6 +3,7 @@ import { hexDigit, isSpace } from './characters.ts';
 import { isArray, isInteger, PdfDictionary, PdfName, type PdfObject } from './objects.ts';
 import { PdfFault } from './pdf-fault.ts';
 import type { WorkLimit } from './work-limit.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 const filtersMax = 8;
 
@@ -90,7 +91,7 @@ function inflated(bytes: Uint8Array, maxBytes: number): Uint8Array {
   try {
     return inflateSync(bytes, { maxOutputLength: Math.max(1, maxBytes) });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
     throw new PdfFault('the compressed data of a stream is damaged');
   }
 }

@@ -8,6 +8,7 @@ import { readSymbol } from '../twoddoc/picture/read-symbol.ts';
 import { command } from './command.ts';
 import type { Description } from './configuration.ts';
 import { call, file } from './curl.ts';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** A 2D-Doc code for the summary at the end. */
 export interface FirstCode {
@@ -70,7 +71,7 @@ async function readPicture(picture: string): Promise<{ readonly code: Uint8Array
     const { stdout } = await promisify(execFile)('dmtxread', ['--stop-after=1', picture], { encoding: 'buffer' });
     return { code: stdout, reader: 'dmtxread' };
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
     return { code: readSymbol(readFileSync(picture)), reader: 'signetd' };
   }
 }

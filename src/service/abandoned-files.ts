@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { errorCode } from '../telemetry/error-code.ts';
 
 /** Name of a file that this process writes beside `path` until it is complete. */
 export function unfinishedName(path: string, suffix: string): string {
@@ -24,6 +25,6 @@ function isRunning(pid: number): boolean {
     return true;
   } catch (error) {
     // A process of another user is running too.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

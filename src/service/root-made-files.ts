@@ -1,4 +1,5 @@
 import { closeSync, constants, fchownSync, fstatSync, openSync, readdirSync } from 'node:fs';
+import { errorCode } from '../telemetry/error-code.ts';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
 /** O_NONBLOCK: a named pipe would make root wait. */
@@ -43,7 +44,7 @@ function openIfPossible(path: string, how: number): number | undefined {
   try {
     return openSync(path, how);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCode(error);
     if (code === 'ELOOP' || code === 'ENOENT' || code === 'ENXIO' || code === 'ENOTDIR') return undefined;
     throw error;
   }

@@ -145,7 +145,7 @@ describe('audit export of records', () => {
     execFileSync('mkdir', [empty]);
     const { status, stderr } = await audit('export', '--directory', empty, '--format', 'bundle', '--output', inside('none.tar'));
     expect([status, stderr]).toEqual([5, expect.stringContaining('no checkpoint at which a bundle could end')]);
-    expect(readdirSync(directory).filter((name) => name.includes('none.tar') || name.endsWith('.partial'))).toEqual([]);
+    expect(readdirSync(directory).filter((name) => name.includes('none.tar') || name.endsWith('.part'))).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 const Position = z.strictObject({
   /** Number of the file. */
@@ -28,7 +29,7 @@ export class PositionFile {
     try {
       text = readFileSync(this.#path, 'utf8');
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
     return Position.parse(JSON.parse(text));

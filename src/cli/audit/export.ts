@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { stat, type FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { keyDigest, openBundle, planBundle, writeBundle, type BundlePlan } from '../../audit/bundle.ts';
@@ -9,12 +10,12 @@ import { loadConfig } from '../../config/config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { version } from '../../telemetry/version.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
-import { writeNewFile } from '../new-file.ts';
 import type { Outcome } from '../outcome.ts';
 import { showProgress } from '../progress.ts';
 import { fields } from '../table.ts';
 import { bundleReadme } from './bundle-readme.ts';
 import { timeOption } from './time-option.ts';
+import { writeNewFile } from '../../service/new-file.ts';
 
 export const ExportOptions = z.object({
   format: z.enum(['csv', 'jsonl', 'bundle']),
@@ -58,7 +59,7 @@ async function exportLines(directory: string, format: 'csv' | 'jsonl', options: 
     exportRecords(files, format, filter, { write, progress: progress.at });
   const { output } = options;
   const { records, malformed } = await (
-    output === undefined ? exported(print) : writeNewFile(output, async (out) => exported(async (text) => out.writeFile(text)))
+    output === undefined ? exported(print) : newFile(output, async (out) => exported(async (text) => out.writeFile(text)))
   ).finally(progress.end);
   if (output === undefined) return { json: undefined, text: '', faults: malformed };
   return {
@@ -70,6 +71,12 @@ async function exportLines(directory: string, format: 'csv' | 'jsonl', options: 
     faults: malformed,
     notes: ['exported records prove nothing by themselves: verify the log, or export a bundle'],
   };
+}
+
+/** @throws {CommandError} if the file exists */
+async function newFile<T>(path: string, write: (out: FileHandle) => Promise<T>): Promise<T> {
+  if (existsSync(path)) throw new CommandError(exitCodes.refused, `${path} already exists; it is not overwritten`);
+  return writeNewFile(path, write);
 }
 
 async function print(text: string): Promise<void> {
@@ -84,7 +91,7 @@ async function exportBundle(directory: string, { output, client, tenant }: Expor
   const progress = showProgress({ work: 'audit export', unit: 'bytes', total: 2 * plan.totalBytes });
   const write = async (out: FileHandle): Promise<void> => writeBundle(out, plan, bundleReadme(plan, version()), progress.at);
   const { result, keys } = await (async () => {
-    await writeNewFile(output, write);
+    await newFile(output, write);
     return verified(output, plan, progress.at);
   })().finally(progress.end);
   const { bad, first, last, covered, files, records } = result;

@@ -6,6 +6,7 @@ import type { PublicationUrls } from '../../config/profile.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 /** An authority's section of the configuration. */
 export interface AuthorityEntry {
@@ -28,7 +29,7 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
     writeFileSync(path, pem(label, der), { flag: 'wx', mode: 0o644 });
     return path;
   } catch (error) {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const isThere = errorCode(error) === 'EEXIST';
     const why = reasonOf(error);
     throw new CommandError(
       exitCodes.refused,

@@ -3,7 +3,7 @@ import { link, lstat, open, readdir, rename, unlink, type FileHandle } from 'nod
 import { Refusal } from '../../result-codes.ts';
 import { closing, pathOfEntry, reopen } from './descriptors.ts';
 import { evidenceFileName } from '../document.ts';
-import { errorCode } from './path-refusal.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 /** After this many taken numbers, the directory is read to find the highest. */
 const guessesMax = 16;

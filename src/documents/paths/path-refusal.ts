@@ -1,4 +1,5 @@
 import { Refusal } from '../../result-codes.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 /** Returns a refusal that is the same whether the path exists or not (contract §4). */
 export function denied(at: string): Refusal {
@@ -36,8 +37,4 @@ export function refusalOf(error: unknown, at: string, what: 'file' | 'directory'
     default:
       return undefined;
   }
-}
-
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { closing, linkIn, openEntry, openPlace, realPath } from './descriptors.ts';
-import { denied, errorCode, notFound, refusalOf } from './path-refusal.ts';
+import { denied, notFound, refusalOf } from './path-refusal.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 /** The kernel's own limit (path_resolution(7)). */
 const linksMax = 40;

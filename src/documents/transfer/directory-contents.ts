@@ -2,9 +2,10 @@ import { constants } from 'node:fs';
 import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
-import { errorCode } from '../paths/path-refusal.ts';
 import type { ArrivingContent, ListedContent, TransferContents } from './contents.ts';
 import { fileIdForm } from './transfer-parts.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
+import { syncDirectory } from '../../service/sync-directory.ts';
 
 const listedAtOnce = 100;
 
@@ -91,14 +92,5 @@ export class DirectoryContents implements TransferContents {
 
   #pathOf(id: string): string {
     return join(this.#directory, id);
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

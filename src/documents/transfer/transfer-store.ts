@@ -6,7 +6,6 @@ import { step, type Step } from '../../state/step.ts';
 import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
 import { closing } from '../paths/descriptors.ts';
 import { contentBytes, type EvidencePiece } from '../content.ts';
-import { errorCode } from '../paths/path-refusal.ts';
 import { writePieces } from '../big-content.ts';
 import { Arrival, type Arriving } from './arrival.ts';
 import type { ArrivingContent, ContentReader, Filled } from './contents.ts';
@@ -14,6 +13,7 @@ import { DirectoryContents } from './directory-contents.ts';
 import { ObjectContents } from './object-contents.ts';
 import { Sweeper } from './sweeper.ts';
 import { fileIdForm, quotaReached, type TransferParts } from './transfer-parts.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 const renewEveryMs = 10_000;
 /** An unfinished file that its instance does not renew for this long is abandoned. */

@@ -3,6 +3,7 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import aws4 from 'aws4';
 import { S3Failed } from './s3-failed.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 /** SHA-256 of no content, hexadecimal. */
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -63,7 +64,9 @@ export class SignedExchange {
     const sent = (this.#endpoint.url.protocol === 'https:' ? tlsRequest : plainRequest)(this.#signed(asked));
     const failed = (error: unknown): void => {
       reject(
-        error instanceof S3Failed ? error : new S3Failed('unavailable', `no connection to the object store (${wordFor(error)})`, error),
+        error instanceof S3Failed
+          ? error
+          : new S3Failed('unavailable', `no connection to the object store (${errorCode(error) ?? 'unknown reason'})`, error),
       );
       body?.destroy();
     };
@@ -114,9 +117,4 @@ export class SignedExchange {
     const { headers: signed, path: signedPath } = aws4.sign({ ...options, service: 's3', region }, credentials());
     return { ...options, headers: signed, path: signedPath, agent: this.#agent, timeout: this.timeoutMs };
   }
-}
-
-/** Returns a word for a connection error: its code, since its text may name addresses. */
-function wordFor(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
 }

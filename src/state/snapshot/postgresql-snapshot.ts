@@ -6,6 +6,7 @@ import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { clientOptions } from '../postgresql/client-options.ts';
 import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 const rowsAtOnce = 1000;
 const pieceBytes = 8 * 1024 * 1024;
@@ -93,8 +94,7 @@ async function* dump(config: PostgresqlConfig, snapshot: string): AsyncGenerator
     const [code] = (await ended) as [number | null];
     if (code !== 0) throw new Error(`pg_dump failed: ${(await said).trim().replaceAll('\n', '; ')}`);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new Error('pg_dump is not installed (Debian package postgresql-client)', { cause: error });
+    if (errorCode(error) === 'ENOENT') throw new Error('pg_dump is not installed (Debian package postgresql-client)', { cause: error });
     throw error;
   } finally {
     child.kill();

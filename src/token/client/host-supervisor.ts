@@ -4,6 +4,7 @@ import { HostProcess, type HostSettings } from './host-process.ts';
 import { PinRefusedError, type HostRefusedError } from '../token.ts';
 import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
 import type { TokenRequest } from './request-lane.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 
 const connectRetryMs = 20;
 const restartPauseMs = 500;
@@ -161,5 +162,5 @@ export class HostSupervisor {
 }
 
 function isDenied(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EACCES';
+  return errorCode(error) === 'EACCES';
 }
