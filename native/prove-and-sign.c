@@ -19,7 +19,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Results other than the length of an answer; the first two are those of src/token/host/proven-signatures.ts. */
+#include "bytes.h"
+
+/*
+ * Results other than the length of an answer; the first two are those of
+ * src/token/host/proven-signatures.ts.
+ */
 enum { WRONG = -1, UNUSUAL = -2, FAULT = -3 };
 
 /* Fields of a request, and their lengths in bytes. */
@@ -67,11 +72,6 @@ static const struct hash {
    {0x30, 0x51, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03, 0x05, 0x00, 0x04, 0x40}},
 };
 enum { HASH_COUNT = sizeof HASHES / sizeof HASHES[0] };
-
-struct bytes {
-  unsigned char *data;
-  size_t length;
-};
 
 /* One proof within a request. */
 struct proof {
@@ -217,8 +217,9 @@ static bool sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE session, CK_OBJEC
 }
 
 /*
- * Verifies, then signs. Every proof is compared, even after one was wrong. Returns the length of the
- * answer, WRONG, or FAULT. `answer`: room for LIST_HEAD_BYTES, and VALUE_ROOM_BYTES for each digest.
+ * Verifies, then signs. Every proof is compared, even after one was wrong. Returns the length of
+ * the answer, WRONG, or FAULT. `answer`: room for LIST_HEAD_BYTES, and VALUE_ROOM_BYTES for each
+ * digest.
  */
 static int64_t prove_and_sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE session, CK_OBJECT_HANDLE mac_key, CK_OBJECT_HANDLE key,
                               const struct request *request, unsigned char *answer, struct fault *fault) {
@@ -228,7 +229,9 @@ static int64_t prove_and_sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE sess
   if (!verify(token, session, mac_key, request->key_id, &request->candidate, &is_right, fault)) return FAULT;
   if (request->has_also && !verify(token, session, mac_key, request->key_id, &request->also, &is_also_right, fault)) return FAULT;
   if (!is_right || !is_also_right) return WRONG;
-  /* The answer of writeList in src/token/wire/fields.ts: place of the candidate, then the values. */
+  /*
+   * The answer of writeList in src/token/wire/fields.ts: place of the candidate, then the values.
+   */
   answer[0] = 0;
   write_u32(answer + 1, request->digest_count);
   unsigned char *end = answer + LIST_HEAD_BYTES;
@@ -240,12 +243,6 @@ static int64_t prove_and_sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE sess
     end += 4 + length;
   }
   return end - answer;
-}
-
-static napi_value throw_type(napi_env env, const char *message) {
-  bool pending = false;
-  if (napi_is_exception_pending(env, &pending) != napi_ok || !pending) napi_throw_type_error(env, NULL, message);
-  return NULL;
 }
 
 /*
@@ -268,20 +265,6 @@ static napi_value throw_fault(napi_env env, const struct fault *fault) {
   return NULL;
 }
 
-/* Bytes of a Buffer or another Uint8Array. */
-static bool read_bytes(napi_env env, napi_value value, struct bytes *bytes) {
-  bool is_array = false;
-  napi_typedarray_type type;
-  void *data = NULL;
-  if (napi_is_typedarray(env, value, &is_array) != napi_ok || !is_array ||
-      napi_get_typedarray_info(env, value, &type, &bytes->length, &data, NULL, NULL) != napi_ok || type != napi_uint8_array) {
-    return false;
-  }
-  bytes->data = data;
-  if (data == NULL) bytes->length = 0;
-  return true;
-}
-
 static bool read_handle(napi_env env, napi_value value, CK_ULONG *handle) {
   struct bytes bytes;
   if (!read_bytes(env, value, &bytes) || bytes.length != sizeof *handle) return false;
@@ -291,7 +274,8 @@ static bool read_handle(napi_env env, napi_value value, CK_ULONG *handle) {
 
 /*
  * The function that `open` returns: (session, macKey, key, body, answer). Returns the length of the
- * answer, which it writes; WRONG if a secret is wrong; UNUSUAL if the request is left to the caller.
+ * answer, which it writes; WRONG if a secret is wrong; UNUSUAL if the request is left to the
+ * caller.
  */
 static napi_value js_prove_and_sign(napi_env env, napi_callback_info info) {
   napi_value arguments[5];

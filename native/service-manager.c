@@ -1,8 +1,9 @@
 /*
  * Functions that Node lacks for a service under systemd: a datagram to the service manager's
  * socket, the peer's user of a Unix socket, the numbers of users and groups, whether the kernel's
- * clock is synchronised, and the return of free memory to the kernel. The datagram must come from the main process, since a unit with
- * NotifyAccess=main accepts it from no other. See sd_notify(3) for the protocol.
+ * clock is synchronised, and the return of free memory to the kernel. The datagram must come from
+ * the main process, since a unit with NotifyAccess=main accepts it from no other. See sd_notify(3)
+ * for the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8

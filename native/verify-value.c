@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bytes.h"
+
 /* The numbers are those of src/verification/native.ts. */
 enum scheme { RSA_PKCS1, RSA_PSS, ECDSA, DSA_SCHEME, SCHEMES };
 
@@ -33,32 +35,6 @@ enum { KEY_BYTES = 4096 };
 
 /* Tags an object that wraps an EVP_PKEY, so that no other is mistaken for one. */
 static const napi_type_tag KEY_TAG = {0x7369676e65746420ULL, 0x7075626c6963206bULL};
-
-struct bytes {
-  const unsigned char *data;
-  size_t length;
-};
-
-static napi_value throw_type(napi_env env, const char *message) {
-  bool pending = false;
-  if (napi_is_exception_pending(env, &pending) != napi_ok || !pending) napi_throw_type_error(env, NULL, message);
-  return NULL;
-}
-
-static bool read_bytes(napi_env env, napi_value value, struct bytes *bytes) {
-  static const unsigned char nothing[1] = {0};
-  bool is_array = false;
-  napi_typedarray_type type;
-  void *data = NULL;
-  if (napi_is_typedarray(env, value, &is_array) != napi_ok || !is_array ||
-      napi_get_typedarray_info(env, value, &type, &bytes->length, &data, NULL, NULL) != napi_ok || type != napi_uint8_array) {
-    return false;
-  }
-  /* An empty array may have no memory. */
-  bytes->data = bytes->length == 0 || data == NULL ? nothing : data;
-  if (data == NULL) bytes->length = 0;
-  return true;
-}
 
 static bool read_key(napi_env env, napi_value value, EVP_PKEY **key) {
   napi_valuetype type;
