@@ -15,7 +15,9 @@ export interface StatusSources {
   readonly reloader: Reloader;
   readonly configPath: string;
   readonly startedAt: Date;
-  /** Where the API listens, which may be a socket of the service manager; undefined before it does. */
+  /**
+   * Where the API listens, which may be a socket of the service manager; undefined before it does.
+   */
   apiAddress(): string | undefined;
   readonly token: { readonly waiting: number };
   readonly keys: Keyring;

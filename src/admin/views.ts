@@ -157,7 +157,9 @@ export const StatusView = z.strictObject({
 });
 export type StatusView = z.output<typeof StatusView>;
 
-/** Answer of `backup create`: the checkpoint at which the backup is made; null without an audit log. */
+/**
+ * Answer of `backup create`: the checkpoint at which the backup is made; null without an audit log.
+ */
 export const BackupView = z.strictObject({
   point: z.strictObject({ n: z.int(), hash: z.string(), file: z.int(), stillRunning: z.int() }).nullable(),
 });

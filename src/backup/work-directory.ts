@@ -44,7 +44,10 @@ export class WorkDirectory {
   };
 }
 
-/** Writes a new file of mode 0600, which is on disk when this returns. @throws {Error} if it exists */
+/**
+ * Writes a new file of mode 0600, which is on disk when this returns.
+ * @throws {Error} if it exists
+ */
 export async function writeNew(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {

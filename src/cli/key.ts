@@ -24,7 +24,8 @@ export async function keyList(configPath: string, { tenant }: KeyListOptions): P
     for (const note of page.notes) notes.add(note);
     more = page.result.more;
   }
-  // Tells an empty list from a mistyped tenant. Keys of a tenant that is no longer configured are listed.
+  // Tells an empty list from a mistyped tenant. Keys of a tenant that is no longer configured are
+  // listed.
   if (keys.length === 0 && tenant !== undefined) checkTenant(configPath, tenant, 'is configured or has keys');
   const rows = keys.map(({ reference, tenant: owner, type, protocol, state, notAfter, subject }) => [
     ...[reference, owner, type, protocol, state, notAfter],

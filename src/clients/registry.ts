@@ -108,7 +108,9 @@ export class ClientRegistry implements Registrations {
     });
   }
 
-  /** Notes the certificate with which a client has connected, since its own CA may have renewed it. */
+  /**
+   * Notes the certificate with which a client has connected, since its own CA may have renewed it.
+   */
   presented(spki: string, { validFromDate: from, validToDate: until }: X509Certificate): void {
     if (this.#callers.has(spki)) this.#presented.set(spki, { from, until });
   }

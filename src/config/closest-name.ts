@@ -52,7 +52,10 @@ function editsBetween(left: string, right: string): number {
   return last[right.length] ?? 0;
 }
 
-/** Returns a name of a caller for a message: shortened, and with escapes for all but printable ASCII. */
+/**
+ * Returns a name of a caller for a message: shortened, and with escapes for all but printable
+ * ASCII.
+ */
 export function quotedName(name: string): string {
   const shown = name.length <= maxCharacters ? name : `${name.slice(0, maxCharacters)}…`;
   return JSON.stringify(shown).replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

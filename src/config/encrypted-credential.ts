@@ -13,7 +13,10 @@ export function credentialFile(name: string): string {
   return join(credentialStore, `signetd.${name}`);
 }
 
-/** Whether this process can decrypt a credential of signetd's units: it is root, and the file exists. */
+/**
+ * Whether this process can decrypt a credential of signetd's units: it is root, and the file
+ * exists.
+ */
 export function canDecrypt(name: string): boolean {
   return process.geteuid?.() === 0 && existsSync(credentialFile(name));
 }

@@ -4,7 +4,9 @@ import { absoluteReference, SecretReference } from './secret-reference.ts';
 
 const FilePath = z.string().min(1);
 
-/** TLS to a server whose name is the member `host` beside it, with or without a client certificate. */
+/**
+ * TLS to a server whose name is the member `host` beside it, with or without a client certificate.
+ */
 export const TlsClientConfig = z
   .strictObject({
     certificateAuthority: FilePath.optional().describe(

@@ -43,7 +43,10 @@ function unknownMember(path: Path, message: string): Refusal {
   return new Refusal('FIELD_INVALID', { at: pointer(path), message });
 }
 
-/** Names an unknown field beside the missing one if its name is similar: unknown fields alone are reported last. */
+/**
+ * Names an unknown field beside the missing one if its name is similar: unknown fields alone are
+ * reported last.
+ */
 function missingField(path: Path, issues: readonly z.core.$ZodIssue[]): Refusal {
   const [parent, name] = [pointer(path.slice(0, -1)), String(path.at(-1))];
   const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' && pointer(issue.path) === parent ? issue.keys : []));

@@ -160,7 +160,9 @@ function completeTaskOf({ format, algorithm, chain, prepared }: PreparedSignatur
   return { format, signing, signatures: prepared.map((one) => ({ prepared: one, value: valueOf(one, values) })) };
 }
 
-/** Returns the workload of a completion that takes too long for the event loop; otherwise undefined. */
+/**
+ * Returns the workload of a completion that takes too long for the event loop; otherwise undefined.
+ */
 function threadFor({ format, signatures, signing }: CompleteTask): Workload | undefined {
   const contents = signatures.flatMap(({ prepared }) => prepared.contents);
   const long =

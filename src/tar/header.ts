@@ -101,7 +101,10 @@ export function readHeader(block: Buffer): ReadHeader {
   return { type: textAt(block, 156, 1), name: textAt(block, 0, nameBytes), bytes: octalAt(block, 124, 12) };
 }
 
-/** Whether an extended header follows, which is of the file after it. @throws {TarFault} if it is too long */
+/**
+ * Whether an extended header follows, which is of the file after it.
+ * @throws {TarFault} if it is too long
+ */
 export function isExtended({ type, bytes }: ReadHeader): boolean {
   if (type === 'x' && bytes > extendedMaxBytes) throw new TarFault('the archive has an extended header that is too long');
   return type === 'x';

@@ -23,7 +23,10 @@ export class PositionFile {
     this.#path = join(directory, 'syslog-position.json');
   }
 
-  /** Returns the position; undefined if none was ever stored. @throws {Error} if it is not readable */
+  /**
+   * Returns the position; undefined if none was ever stored.
+   * @throws {Error} if it is not readable
+   */
   read(): Position | undefined {
     let text: string;
     try {

@@ -136,7 +136,9 @@ function locked(manifest: Manifest, targets: Targets): ReturnType<typeof lockFor
   }
 }
 
-/** The database that the configuration names: its connection needs secrets, which are in no backup. */
+/**
+ * The database that the configuration names: its connection needs secrets, which are in no backup.
+ */
 function databaseOf(configPath: string): PostgresqlConfig {
   const first = `restore the configuration first (--only configuration), and put its secrets in place`;
   if (!existsSync(configPath))

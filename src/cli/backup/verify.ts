@@ -59,7 +59,10 @@ export function verifiedFields(file: string, sha256: string, { manifest, audit, 
   ];
 }
 
-/** Decrypts and checks a backup. @throws {CommandError} if it is not whole, or the key does not fit */
+/**
+ * Decrypts and checks a backup.
+ * @throws {CommandError} if it is not whole, or the key does not fit
+ */
 export async function readAndVerify({ file, identity, sha256: expected, workDirectory }: VerifyOptions): Promise<{
   readonly verified: Verified;
   readonly sha256: string;

@@ -41,7 +41,8 @@ export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey'
  * Uses the token through a separate host that serves an operator: it signs CA certificates, which
  * the service's host does not. Its socket is in a private directory. It ends with the command and
  * needs the PIN; the service's host may run beside it. Its uses are recorded in the audit log when
- * signetd starts next; if signetd has the state store open, there is no record of them, and a note says so.
+ * signetd starts next; if signetd has the state store open, there is no record of them, and a note
+ * says so.
  */
 export async function withOperatorToken<T>(configPath: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
   return withHostOfOwn(configPath, work, async (entry) => {

@@ -31,7 +31,10 @@ export function newTlsKey(type: TlsKeyType): Required<ClientKey> {
   return { subjectPublicKeyInfo: publicKey.export({ format: 'der', type: 'spki' }), privateKey };
 }
 
-/** Returns the key of a certification request, whose sender has the private key. @throws {CommandError} */
+/**
+ * Returns the key of a certification request, whose sender has the private key.
+ * @throws {CommandError}
+ */
 export function requestedKey(file: string): ClientKey {
   try {
     const { subjectPublicKeyInfo } = readCertificationRequest(readFileSync(file));

@@ -11,7 +11,9 @@ import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import type { Step, StepContext } from './step.ts';
 
-/** The CA of the clients, and of the API's certificate: own, with its key on the token, or outside. */
+/**
+ * The CA of the clients, and of the API's certificate: own, with its key on the token, or outside.
+ */
 export const tlsAuthorityStep: Step = {
   name: 'TLS authority',
   title: 'Preparing the CA of the client certificates',

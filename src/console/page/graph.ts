@@ -23,7 +23,9 @@ export interface GraphOptions {
   readonly leastTop: number;
 }
 
-/** A graph of the last hour or less, with its figures in words below: the picture says nothing more. */
+/**
+ * A graph of the last hour or less, with its figures in words below: the picture says nothing more.
+ */
 export class Graph {
   readonly node: HTMLElement;
   readonly #options: GraphOptions;

@@ -45,7 +45,9 @@ export interface TransferContents {
    */
   prepare(): Promise<void>;
   create(id: string): Promise<ArrivingContent>;
-  /** Opens a file for reading anywhere in it; undefined if it was removed. The caller must close it. */
+  /**
+   * Opens a file for reading anywhere in it; undefined if it was removed. The caller must close it.
+   */
   open(file: TransferFileRow): Promise<FileHandle | undefined>;
   /** Opens a file for reading in order; undefined if it was removed. The caller must close it. */
   openInOrder(file: TransferFileRow): Promise<ContentReader | undefined>;

@@ -9,7 +9,9 @@ import { syncDirectory } from '../../service/sync-directory.ts';
 
 const listedAtOnce = 100;
 
-/** Keeps the content in the files of a directory, which instances share over a network file system. */
+/**
+ * Keeps the content in the files of a directory, which instances share over a network file system.
+ */
 export class DirectoryContents implements TransferContents {
   readonly fault = undefined;
   readonly #directory: string;

@@ -7,7 +7,10 @@ import { Readable } from 'node:stream';
 const namePrefix = '.spool-';
 const pieceBytes = 256 * 1024;
 
-/** Files without names in a directory of this machine: they are gone when they are closed, or with the process. */
+/**
+ * Files without names in a directory of this machine: they are gone when they are closed, or with
+ * the process.
+ */
 export class Spool {
   readonly #directory: string;
 

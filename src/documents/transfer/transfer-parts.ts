@@ -18,7 +18,9 @@ export interface TransferParts {
   readonly metrics: TransferMetrics;
 }
 
-/** Form of a file's identifier, 256 random bits, which is also its name in the directory or bucket. */
+/**
+ * Form of a file's identifier, 256 random bits, which is also its name in the directory or bucket.
+ */
 export const fileIdForm = /^[A-Za-z0-9_-]{43}$/;
 
 export function quotaReached(): Refusal {

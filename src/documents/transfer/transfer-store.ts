@@ -65,9 +65,9 @@ export interface OpenDownload {
 
 /**
  * File transfer store (contract §4). The state store lists the files; a directory or a bucket holds
- * their content under random names. A file is recorded with its share of the quota before its first byte,
- * and becomes available with the commit that marks it complete and synced. After a crash, files
- * that were only recorded are removed. Instances that share a state store share that place.
+ * their content under random names. A file is recorded with its share of the quota before its first
+ * byte, and becomes available with the commit that marks it complete and synced. After a crash,
+ * files that were only recorded are removed. Instances that share a state store share that place.
  */
 export class TransferStore {
   readonly #parts: TransferParts;
@@ -178,7 +178,9 @@ export class TransferStore {
     return handle === undefined ? undefined : { handle, file };
   }
 
-  /** Opens a file for a download, which reads it in order; undefined if the tenant has no such file. */
+  /**
+   * Opens a file for a download, which reads it in order; undefined if the tenant has no such file.
+   */
   async openDownload(tenant: string, id: string): Promise<OpenDownload | undefined> {
     const file = await this.#find(tenant, id);
     const reader = file === undefined ? undefined : await this.#parts.contents.openInOrder(file);

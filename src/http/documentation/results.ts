@@ -24,7 +24,9 @@ export function resultReference(spelling: ResultSpelling): Schema {
   return reference(componentOf[spelling]);
 }
 
-/** The result objects and their codes. Generators of clients read the names from `x-enum-varnames`. */
+/**
+ * The result objects and their codes. Generators of clients read the names from `x-enum-varnames`.
+ */
 export const resultSchemas: Schemas = {
   ResultMajor: {
     type: 'integer',

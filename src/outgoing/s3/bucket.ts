@@ -67,7 +67,10 @@ export class S3Bucket {
     });
   }
 
-  /** Lists the objects whose keys begin with a prefix, in batches (ListObjectsV2). @throws {S3Failed} */
+  /**
+   * Lists the objects whose keys begin with a prefix, in batches (ListObjectsV2).
+   * @throws {S3Failed}
+   */
   async *list(prefix: string): AsyncGenerator<readonly ListedObject[], void> {
     for (let after = ''; ;) {
       const listed = await this.#listAfter(prefix, after, listedAtOnce);

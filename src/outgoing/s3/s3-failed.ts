@@ -18,7 +18,10 @@ export class S3Failed extends Error {
   }
 }
 
-/** Codes that say that the server's state passes by itself, whatever the status (Amazon S3, List of error codes). */
+/**
+ * Codes that say that the server's state passes by itself, whatever the status (Amazon S3, List of
+ * error codes).
+ */
 const passing = new Set(['InternalError', 'OperationAborted', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
 
 /** Returns the failure that an answer with a status other than 2xx stands for. `body`: its XML. */

@@ -98,7 +98,9 @@ export class SqliteSnapshot implements StateSnapshot {
   }
 }
 
-/** Makes a private directory if this process is root and another user owns the one of the database. */
+/**
+ * Makes a private directory if this process is root and another user owns the one of the database.
+ */
 function ownDirectory(directory: string): string | undefined {
   if (process.geteuid?.() !== 0 || statSync(directory).uid === 0) return undefined;
   return mkdtempSync(join(rootsTemporaries, 'signetd-backup-'));

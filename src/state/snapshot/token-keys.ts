@@ -7,7 +7,9 @@ export const StoredKey = z.strictObject({
   id: z.string(),
   /** `journal`: a key that is being made or destroyed: it may be on the token or not. */
   use: z.enum(['caller', 'identity', 'pool', 'service', 'ocsp', 'journal', 'gone']),
-  /** `keyReference.reference`, the purpose of a service key, or the authority of an OCSP responder. */
+  /**
+   * `keyReference.reference`, the purpose of a service key, or the authority of an OCSP responder.
+   */
   name: z.string().nullable(),
   tenant: z.string().nullable(),
 });

@@ -45,8 +45,8 @@ const dayMs = 86_400_000;
 
 /**
  * Reads a configured identity.
- * @throws {Error} if a type does not exist, or the file cannot be read, is not a certificate, or does not fit
- *   the identifiers; the message is for an operator and has no place
+ * @throws {Error} if a type does not exist, or the file cannot be read, is not a certificate, or
+ *   does not fit the identifiers; the message is for an operator and has no place
  */
 export function readDigitalIdentity(tenant: TenantId, config: DigitalIdentityConfig): DigitalIdentity {
   const { ca, certificateId, types } = config;

@@ -32,7 +32,10 @@ export function symbolOf(code: Uint8Array, encodation: Encodation = 'C40'): Data
   return drawnSymbol(Uint8Array.from(codewords), symbol);
 }
 
-/** Checks that a code fits into a symbol in C40. @throws {TwoDDocFault} if it is empty or too large */
+/**
+ * Checks that a code fits into a symbol in C40.
+ * @throws {TwoDDocFault} if it is empty or too large
+ */
 export function checkFits(code: Uint8Array): void {
   if (smallestOf(code) === undefined) throw tooLarge(code);
 }

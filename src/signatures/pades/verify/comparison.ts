@@ -14,7 +14,10 @@ export interface ChangeRules {
   readonly locks: readonly LockedFields[];
 }
 
-/** Where a value stands in the file as it is now: in an object (0 for the trailer), behind these keys. */
+/**
+ * Where a value stands in the file as it is now: in an object (0 for the trailer), behind these
+ * keys.
+ */
 export interface Place {
   readonly holder: number;
   readonly path: string;
@@ -87,12 +90,17 @@ export class Comparison {
     return this.#settled.has(number);
   }
 
-  /** Says of a changed object that what changed of it is allowed, where it is reached as what it is. */
+  /**
+   * Says of a changed object that what changed of it is allowed, where it is reached as what it is.
+   */
   settle(number: number, kind: SettledKind): void {
     this.#settled.set(number, kind);
   }
 
-  /** Checks that a value is the same, and keeps what it leads to. `what`: the change, for the message. */
+  /**
+   * Checks that a value is the same, and keeps what it leads to. `what`: the change, for the
+   * message.
+   */
   mustBeSame(was: PdfObject, is: PdfObject, place: Place, what: string): void {
     if (!sameObjects(was, is)) throw notAllowed(what);
     this.keep(is, place);
@@ -109,7 +117,10 @@ export class Comparison {
     for (const [key, value] of is.entries()) if (sameObjects(was.get(key), value)) this.keep(value, { holder, path: below(path, key) });
   }
 
-  /** Checks whether an edge leads to a change that is allowed from there. `naming`: dictionaries of names. */
+  /**
+   * Checks whether an edge leads to a change that is allowed from there. `naming`: dictionaries of
+   * names.
+   */
   allows({ holder, path, target }: Edge, naming: ReadonlySet<number>): boolean {
     if (naming.has(holder)) return false;
     const kind = this.#settled.get(target);
