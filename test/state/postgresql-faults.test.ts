@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StateConfig } from '../../src/config/state-config.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
@@ -117,6 +118,20 @@ describe('a store on PostgreSQL', () => {
         { timeout: 20_000 },
       )
       .toBe('fresh');
+    await store.close();
+  });
+
+  it('reads as soon as it writes again, however long the server was away', async () => {
+    const store = await openStateStore(await server.newDatabase(), recordingLog());
+    const reference = await storedKey(store);
+    await server.stop('immediate');
+    // Attempts to read come at ever longer intervals.
+    for (const begun = performance.now(); performance.now() - begun < 2000; await delay(10))
+      await expect(store.run('findKey', reference)).rejects.toThrow(StoreUnavailable);
+    await server.restart();
+    await vi.waitFor(async () => store.run('probe'), { timeout: 20_000, interval: 5 });
+    expect(await store.run('findKey', reference)).toMatchObject({ reference });
+    await store.refresh();
     await store.close();
   });
 

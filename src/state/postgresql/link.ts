@@ -17,21 +17,49 @@ export interface Connection {
 }
 
 /**
+ * Spaces out the attempts to reach a server that is unavailable: for all links to it together, so
+ * that all have their connections as soon as one has.
+ */
+export class Reconnection {
+  #pauseMs = 0;
+  #notBefore = 0;
+  #lastReason = '';
+
+  /**
+   * Opens a connection.
+   * @throws {StoreUnavailable} if it cannot be opened, or it is too early for another attempt
+   */
+  async make(open: () => Promise<Connection>): Promise<Connection> {
+    if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
+    try {
+      const connection = await open();
+      this.#pauseMs = 0;
+      this.#notBefore = 0;
+      return connection;
+    } catch (error) {
+      this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
+      this.#notBefore = performance.now() + this.#pauseMs;
+      this.#lastReason = textOf(error);
+      throw new StoreUnavailable(this.#lastReason, { cause: error });
+    }
+  }
+}
+
+/**
  * Holds one connection, opened on demand and again after it broke. While the server is unavailable,
  * attempts are spaced out and callers do not wait.
  */
 export class Link {
   readonly #config: PostgresqlConfig;
+  readonly #reconnection: Reconnection;
   #connection: Connection | undefined;
   /** Settles with the last task. */
   #last: Promise<unknown> = Promise.resolve();
-  #pauseMs = 0;
-  #notBefore = 0;
-  #lastReason = '';
   #isClosed = false;
 
-  constructor(config: PostgresqlConfig) {
+  constructor(config: PostgresqlConfig, reconnection: Reconnection) {
     this.#config = config;
+    this.#reconnection = reconnection;
   }
 
   /**
@@ -48,7 +76,7 @@ export class Link {
   async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     // A new connection would keep the thread alive.
     if (this.#isClosed) throw new StoreUnavailable('it is closed');
-    const connection = (this.#connection ??= await this.#connect());
+    const connection = (this.#connection ??= await this.#reconnection.make(async () => this.#open()));
     try {
       return await work(connection);
     } catch (error) {
@@ -70,21 +98,7 @@ export class Link {
     client.connection.stream.destroy();
   }
 
-  async #connect(): Promise<Connection> {
-    if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
-    try {
-      const connection = await this.#attempt();
-      this.#pauseMs = 0;
-      return connection;
-    } catch (error) {
-      this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
-      this.#notBefore = performance.now() + this.#pauseMs;
-      this.#lastReason = textOf(error);
-      throw new StoreUnavailable(this.#lastReason, { cause: error });
-    }
-  }
-
-  async #attempt(): Promise<Connection> {
+  async #open(): Promise<Connection> {
     const client = new Client(clientOptions(this.#config));
     // The next use finds the connection broken; without a listener, the error would end the thread.
     client.on('error', () => undefined);

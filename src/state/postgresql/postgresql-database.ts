@@ -8,12 +8,19 @@ import { runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { ChangeFeed, readingOf, serverNow } from './change-feed.ts';
 import { commit } from './commit.ts';
-import { Link } from './link.ts';
+import { Reconnection, Link } from './link.ts';
 import { isBroken, isMisconfigured, postgresqlFault } from './postgresql-fault.ts';
 
 const pruneEveryMs = 60_000;
 const startPauseMs = 500;
 const oldestVersion = 130_000;
+
+/** What the start of a store has. */
+interface Opened {
+  readonly reconnection: Reconnection;
+  readonly writer: Link;
+  readonly clock: ClockReading;
+}
 
 /**
  * A PostgreSQL database shared by several instances. One connection commits groups, one reads, one
@@ -26,10 +33,10 @@ export class PostgresqlDatabase implements Database {
   readonly #feed: ChangeFeed;
   readonly #pruning: NodeJS.Timeout;
 
-  private constructor(config: PostgresqlConfig, writer: Link, clock: ClockReading) {
+  private constructor(config: PostgresqlConfig, { reconnection, writer, clock }: Opened) {
     this.#writer = writer;
-    this.#reader = new Link(config);
-    this.#feedLink = new Link(config);
+    this.#reader = new Link(config, reconnection);
+    this.#feedLink = new Link(config, reconnection);
     this.#feed = new ChangeFeed(this.#feedLink, clock);
     this.#pruning = setInterval(() => {
       // The next round tries again.
@@ -43,7 +50,8 @@ export class PostgresqlDatabase implements Database {
    *   this program
    */
   static async open(config: PostgresqlConfig, say: (message: string) => void): Promise<PostgresqlDatabase> {
-    const writer = new Link(config);
+    const reconnection = new Reconnection();
+    const writer = new Link(config, reconnection);
     let lastSaid = '';
     for (;;) {
       try {
@@ -52,7 +60,7 @@ export class PostgresqlDatabase implements Database {
           await migrate(db);
           return reading;
         });
-        return new PostgresqlDatabase(config, writer, clock);
+        return new PostgresqlDatabase(config, { reconnection, writer, clock });
       } catch (error) {
         const cause = error instanceof StoreUnavailable ? (error.cause ?? error) : error;
         if (cause instanceof SchemaTooNew || (isMisconfigured(cause) && !(cause instanceof StoreUnavailable))) {
@@ -72,14 +80,15 @@ export class PostgresqlDatabase implements Database {
    * @throws {Error} if it does not answer
    */
   static async openReadOnly(config: PostgresqlConfig): Promise<PostgresqlDatabase> {
-    const writer = new Link(config);
+    const reconnection = new Reconnection();
+    const writer = new Link(config, reconnection);
     try {
       const clock = await writer.use(async ({ client, db }) => {
         const reading = await checkVersion(client);
         await checkNotNewer(db);
         return reading;
       });
-      return new PostgresqlDatabase(config, writer, clock);
+      return new PostgresqlDatabase(config, { reconnection, writer, clock });
     } catch (error) {
       await writer.close();
       throw error;
