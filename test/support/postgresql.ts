@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -104,9 +104,33 @@ export class ScratchPostgresql {
     await ended;
   }
 
+  /** Suspends all its processes: connections stay open, and nothing answers. */
+  pause(): void {
+    this.#signalAll('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#signalAll('SIGCONT');
+  }
+
   async remove(): Promise<void> {
+    this.resume();
     await this.stop('immediate');
     rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #signalAll(signal: NodeJS.Signals): void {
+    const pid = this.#server?.pid;
+    if (pid === undefined) return;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    for (const each of [pid, ...children]) {
+      try {
+        process.kill(each, signal);
+      } catch (error) {
+        // A process for a connection has ended meanwhile.
+        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      }
+    }
   }
 
   /** Makes the files of an empty server: a copy of those that the first server of the run made. */
