@@ -11,6 +11,7 @@ import { Balancer, noBalancer } from './balancer.ts';
 import { DaemonProcess } from './daemon-process.ts';
 import { noP11Kit, P11KitServer } from './p11-kit-server.ts';
 import { ScratchPostgresql } from './postgresql.ts';
+import { copyIdentity } from './quickstart-postgresql.ts';
 import { quickstartEnvironment, type QuickstartEnvironment } from './quickstart-environment.ts';
 import { recordingLog } from './silent-log.ts';
 import { startTokenHost } from './two-daemons.ts';
@@ -91,6 +92,7 @@ export class SeveralInstances {
       const certificate = new X509Certificate(readFileSync(clients[name]?.certificate ?? ''));
       await registerClient(store, { certificate, name, tenant, roles });
     }
+    await copyIdentity(environment, store);
     await store.close();
 
     const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, Record<string, unknown>>>;
