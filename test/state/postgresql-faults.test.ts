@@ -36,11 +36,19 @@ class Cutter {
   /** Called with what the store sends; true cuts: what was sent goes to the server, its answer does not come back. */
   cutAfter: (data: Buffer) => boolean = () => false;
 
+  /** Socket of the server; undefined where it cannot be reached. */
+  target: string | undefined;
+
   constructor(name: string, target: string) {
     const host = join(directory, name);
     this.path = host;
+    this.target = target;
     this.#server = createServer((near) => {
-      const far = connect(target);
+      if (this.target === undefined) {
+        near.destroy();
+        return;
+      }
+      const far = connect(this.target);
       let isCut = false;
       this.#sockets.add(near).add(far);
       near.on('data', (data: Buffer) => {
@@ -80,9 +88,9 @@ class Cutter {
   }
 }
 
-async function storeThrough(name: string, config: StateConfig): Promise<{ cutter: Cutter; store: StateStore }> {
+async function storeThrough(name: string, config: StateConfig, through = server): Promise<{ cutter: Cutter; store: StateStore }> {
   mkdirSync(join(directory, name));
-  const cutter = new Cutter(name, join(server.directory, 'socket', '.s.PGSQL.5432'));
+  const cutter = new Cutter(name, through.socketPath);
   await cutter.listen();
   const store = await openStateStore(StateConfig.parse({ ...config, host: cutter.path }), recordingLog());
   return { cutter, store };
@@ -146,6 +154,53 @@ describe('a store on PostgreSQL', () => {
     await store.close();
     await cutter.close();
   });
+
+  it('does not take the transaction of another server for its own after a failover', async () => {
+    const [primary, config] = [await ScratchPostgresql.start(), { database: '' }];
+    const state = await primary.newDatabase();
+    config.database = databaseOf(state);
+    const standby = await primary.startStandby();
+    const { cutter, store } = await storeThrough('failover', state, primary);
+    // What comes now is on the primary only.
+    await standby.stop();
+    cutter.target = undefined;
+    cutter.cutAfter = (data) => data.includes('commit');
+    const lost = store.run('announce', entry('lost'));
+    lost.catch(() => undefined);
+    await vi.waitFor(async () => expect(await primary.query(config.database, 'select key_id from key_journal')).toHaveLength(1));
+    await primary.stop('immediate');
+    await standby.restart();
+    await standby.promote();
+    for (let count = 0; count < 50; count += 1) await standby.query('postgres', 'select pg_current_xact_id()');
+    cutter.target = standby.socketPath;
+    await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
+    expect(await store.run('journal')).toEqual([]);
+    await store.close();
+    await cutter.close();
+    await standby.remove();
+    await primary.remove();
+  });
+
+  it('does not count a commit as done that the standby has not got, although the restarted primary shows it', async () => {
+    const primary = await ScratchPostgresql.start();
+    const state = await primary.newDatabase();
+    const standby = await primary.startStandby();
+    await primary.replicateSynchronously();
+    const settings = { ...state, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
+    const store = await openStateStore(StateConfig.parse(settings), recordingLog());
+    await standby.stop();
+    const lost = store.run('announce', entry('lost'));
+    lost.catch(() => undefined);
+    await vi.waitFor(async () =>
+      expect(await primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1),
+    );
+    await primary.stop('immediate');
+    await primary.restart();
+    await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
+    await store.close();
+    await standby.remove();
+    await primary.remove();
+  }, 60_000);
 
   it('says that the schema is newer than the program', async () => {
     const config = await server.newDatabase();

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { vi } from 'vitest';
 import { StateConfig } from '../../src/config/state-config.ts';
 
 const debianDirectories = ['15', '16', '17', '14', '13'].map((version) => `/usr/lib/postgresql/${version}/bin`);
 const startMs = 30_000;
+const standbyName = 'standby';
 /** Names the directory of an empty server, which servers are copies of; the first server of a test run makes it. */
 export const postgresqlTemplate = 'SIGNETD_TEST_POSTGRESQL';
 /** In tests the server may crash, but never the machine. */
@@ -26,14 +28,50 @@ export class ScratchPostgresql {
   }
 
   static async start(): Promise<ScratchPostgresql> {
-    const directory = mkdtempSync(join(tmpdir(), 'signetd-postgresql-'));
-    const server = new ScratchPostgresql(directory, binaries());
-    mkdirSync(join(directory, 'socket'));
-    if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', directory]);
-    chmodSync(directory, 0o755);
+    const server = ScratchPostgresql.#inNewDirectory();
     server.#initialise();
     await server.restart();
     return server;
+  }
+
+  static #inNewDirectory(): ScratchPostgresql {
+    const directory = mkdtempSync(join(tmpdir(), 'signetd-postgresql-'));
+    mkdirSync(join(directory, 'socket'));
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', directory]);
+    chmodSync(directory, 0o755);
+    return new ScratchPostgresql(directory, binaries());
+  }
+
+  /** Starts a standby, a server of its own that replicates this one from now on. */
+  async startStandby(): Promise<ScratchPostgresql> {
+    const standby = ScratchPostgresql.#inNewDirectory();
+    const primary = `host=${join(this.directory, 'socket')} user=signetd application_name=${standbyName}`;
+    standby.#execute('pg_basebackup', ['-D', standby.#data, '-d', primary, '-X', 'stream', '-c', 'fast', '-R', '--no-sync']);
+    await standby.restart();
+    return standby;
+  }
+
+  /** Lets commits return when a standby has them on its disk too. */
+  async replicateSynchronously(): Promise<void> {
+    await this.query('postgres', `alter system set synchronous_standby_names = '${standbyName}'`);
+    await this.query('postgres', 'select pg_reload_conf()');
+    await vi.waitFor(
+      async () => {
+        const [row] = await this.query('postgres', "select count(*)::int as count from pg_stat_replication where sync_state = 'sync'");
+        if (row?.['count'] !== 1) throw new Error('no standby replicates synchronously');
+      },
+      { timeout: startMs },
+    );
+  }
+
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.query('postgres', `select pg_promote(true, ${startMs / 1000})`);
+  }
+
+  /** Path of its Unix socket. */
+  get socketPath(): string {
+    return join(this.directory, 'socket', '.s.PGSQL.5432');
   }
 
   get #data(): string {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Client } from 'pg';
 import { z } from 'zod';
+import { isFault } from '../../faults.ts';
 import { textOf, type Work } from '../database.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
@@ -16,11 +17,17 @@ const outcomeWaitMs = 5000;
  */
 class CommitUnknown extends Error {
   readonly transactionId: string;
+  readonly timeline: string;
   readonly values: unknown[][];
 
-  constructor(transactionId: string, values: unknown[][], cause: unknown) {
+  constructor(
+    { transactionId, timeline }: { readonly transactionId: string; readonly timeline: string },
+    values: unknown[][],
+    cause: unknown,
+  ) {
     super('the connection broke during a commit', { cause });
     this.transactionId = transactionId;
+    this.timeline = timeline;
     this.values = values;
   }
 }
@@ -54,7 +61,7 @@ export async function commit(link: Link, group: readonly Work[]): Promise<unknow
   }
 }
 
-async function attempt({ client, db }: Connection, group: readonly Work[]): Promise<unknown[][]> {
+async function attempt({ client, db, timeline }: Connection, group: readonly Work[]): Promise<unknown[][]> {
   return db.connection().execute(async (connection) => {
     const transactionId = await begin(client);
     let values: unknown[][];
@@ -68,7 +75,7 @@ async function attempt({ client, db }: Connection, group: readonly Work[]): Prom
       await sql`commit`.execute(connection);
       return values;
     } catch (error) {
-      throw isBroken(error) ? new CommitUnknown(transactionId, values, error) : error;
+      throw isBroken(error) ? new CommitUnknown({ transactionId, timeline }, values, error) : error;
     }
   });
 }
@@ -85,20 +92,28 @@ async function begin(client: Client): Promise<string> {
 }
 
 /**
- * Checks whether the transaction was committed.
- * @throws {StoreUnavailable} if the server cannot be asked
+ * Checks whether the transaction was committed, and is where commits have to be: a server that was
+ * restarted shows commits for which it still waits for its standby. After a failover nobody knows,
+ * since the new primary gives the identifiers of transactions that it did not receive to others.
+ * @throws {StoreUnavailable} if the server cannot be asked, or does not know
  */
-async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promise<boolean> {
+async function wasCommitted(link: Link, { transactionId, timeline }: CommitUnknown): Promise<boolean> {
   const deadline = performance.now() + outcomeWaitMs;
   for (;;) {
     try {
-      const status = await link.use(async ({ client }) => {
+      const status = await link.use(async ({ client, timeline: now }) => {
+        if (now !== timeline) return 'unknown';
         const { rows } = await client.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [transactionId]);
-        return rows[0]?.status;
+        const [row] = rows;
+        // A commit after it: it waits for the standby as long as the one before.
+        if (row?.status === 'committed') await client.query("select pg_logical_emit_message(true, 'signetd', '')");
+        return row?.status;
       });
       if (status === 'committed') return true;
       if (status === 'aborted') return false;
+      if (status === 'unknown') throw new StoreUnavailable('another server has taken over', { code: 'COMMIT_UNKNOWN' });
     } catch (error) {
+      if (isFault(error, 'COMMIT_UNKNOWN')) throw error;
       if (performance.now() > deadline) throw new StoreUnavailable(textOf(error), { code: 'COMMIT_UNKNOWN', cause: error });
     }
     if (performance.now() > deadline)

@@ -14,6 +14,8 @@ const longestPauseMs = 1000;
 export interface Connection {
   readonly client: Client;
   readonly db: Kysely<Schema>;
+  /** Timeline of the server, which a failover changes: identifiers of transactions mean nothing on another one. */
+  readonly timeline: string;
 }
 
 /**
@@ -102,9 +104,10 @@ export class Link {
     const client = new Client(clientOptions(this.#config));
     // The next use finds the connection broken; without a listener, the error would end the thread.
     client.on('error', () => undefined);
+    let timeline: string;
     try {
       await client.connect();
-      await prepare(client);
+      timeline = await prepare(client);
     } catch (error) {
       client.end().catch(() => undefined);
       client.connection.stream.destroy();
@@ -113,19 +116,22 @@ export class Link {
     client.once('end', () => {
       if (this.#connection?.client === client) this.#connection = undefined;
     });
-    return { client, db: kyselyOver(client) };
+    return { client, db: kyselyOver(client), timeline };
   }
 }
 
 /**
  * Prepares a connection: commits are on the server's disk when they return, and the server accepts
- * writes.
+ * writes. Returns its timeline, which does not change while the connection lives.
  */
-async function prepare(client: Client): Promise<void> {
-  const { rows } = await client.query<{ standby: boolean }>(
-    `select pg_is_in_recovery() as standby, set_config('synchronous_commit', case when current_setting('synchronous_commit') = 'off' then 'on' else current_setting('synchronous_commit') end, false)`,
+async function prepare(client: Client): Promise<string> {
+  const { rows } = await client.query<{ timeline: string | null }>(
+    `select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline,
+       set_config('synchronous_commit', case when current_setting('synchronous_commit') = 'off' then 'on' else current_setting('synchronous_commit') end, false)`,
   );
-  if (rows[0]?.standby !== false) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
+  const timeline = rows[0]?.timeline ?? null;
+  if (timeline === null) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
+  return timeline;
 }
 
 /** Returns Kysely over this one connection, without a pool, since one task at a time uses it. */
