@@ -18,30 +18,30 @@ export interface BalancedInstance {
   readonly public: number;
 }
 
-/** The balancer of docs/several-instances.md, with its very configuration but for the addresses. */
-export class Balancer {
-  readonly #directory: string;
+/** A haproxy with a configuration of its own. */
+export class Haproxy {
+  readonly directory: string;
   readonly #process: ChildProcess;
 
   private constructor(directory: string, child: ChildProcess) {
-    this.#directory = directory;
+    this.directory = directory;
     this.#process = child;
   }
 
-  /** Starts it, and waits until it forwards connections. */
-  static async start(ports: { readonly api: number; readonly public: number }, instances: readonly BalancedInstance[]): Promise<Balancer> {
+  /** Starts it, and waits until it works. `configuration` gets the directory, for sockets. */
+  static async start(configuration: (directory: string) => string, works: (directory: string) => Promise<unknown>): Promise<Haproxy> {
     const directory = mkdtempSync(join(tmpdir(), 'signetd-balancer-'));
     const path = join(directory, 'haproxy.cfg');
-    writeFileSync(path, configured(documented(), ports, instances));
+    writeFileSync(path, configuration(directory));
     const child = spawn(program, ['-db', '-q', '-f', path], { stdio: ['ignore', 'ignore', 'inherit'] });
-    const balancer = new Balancer(directory, child);
+    const haproxy = new Haproxy(directory, child);
     try {
-      await vi.waitFor(async () => fetch(`http://127.0.0.1:${ports.public}/`), { timeout: startMs });
+      await vi.waitFor(async () => works(directory), { timeout: startMs });
     } catch (error) {
-      await balancer.stop();
+      await haproxy.stop();
       throw error;
     }
-    return balancer;
+    return haproxy;
   }
 
   async stop(): Promise<void> {
@@ -49,8 +49,19 @@ export class Balancer {
       this.#process.kill();
       await once(this.#process, 'exit');
     }
-    rmSync(this.#directory, { recursive: true, force: true });
+    rmSync(this.directory, { recursive: true, force: true });
   }
+}
+
+/** Starts the balancer of docs/several-instances.md, with its very configuration but for the addresses. It forwards connections. */
+export async function startBalancer(
+  ports: { readonly api: number; readonly public: number },
+  instances: readonly BalancedInstance[],
+): Promise<Haproxy> {
+  return Haproxy.start(
+    () => configured(documented(), ports, instances),
+    async () => fetch(`http://127.0.0.1:${ports.public}/`),
+  );
 }
 
 function documented(): string {

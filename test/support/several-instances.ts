@@ -7,7 +7,7 @@ import { roles } from '../../src/clients/caller.ts';
 import { registerClient } from '../../src/clients/registry.ts';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
-import { Balancer, noBalancer } from './balancer.ts';
+import { noBalancer, startBalancer } from './balancer.ts';
 import { DaemonProcess } from './daemon-process.ts';
 import { noP11Kit, P11KitServer } from './p11-kit-server.ts';
 import { ScratchPostgresql } from './postgresql.ts';
@@ -61,18 +61,22 @@ export class SeveralInstances {
     this.publicUrl = `http://127.0.0.1:${parts.ports.public}`;
   }
 
-  /** `more`: members of both configurations. */
-  static async start(more: object = {}): Promise<SeveralInstances> {
+  /** `more`: members of both configurations. `reached`: returns the host by which instances reach the database, before they start. */
+  static async start(more: object = {}, reached?: (postgresql: ScratchPostgresql) => Promise<string>): Promise<SeveralInstances> {
     const ends: (() => Promise<void>)[] = [];
     try {
-      return await SeveralInstances.#start(more, ends);
+      return await SeveralInstances.#start(more, reached, ends);
     } catch (error) {
       await endAll(ends);
       throw error;
     }
   }
 
-  static async #start(more: object, ends: (() => Promise<void>)[]): Promise<SeveralInstances> {
+  static async #start(
+    more: object,
+    reached: ((postgresql: ScratchPostgresql) => Promise<string>) | undefined,
+    ends: (() => Promise<void>)[],
+  ): Promise<SeveralInstances> {
     const environment = quickstartEnvironment();
     ends.push(async () => {
       environment.remove();
@@ -94,6 +98,7 @@ export class SeveralInstances {
     }
     await copyIdentity(environment, store);
     await store.close();
+    const databaseHost = (await reached?.(postgresql)) ?? state.host;
 
     const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, Record<string, unknown>>>;
     const server = await P11KitServer.start(loadTokenConfig(configFile), join(environment.directory, 'p11-kit.sock'));
@@ -125,7 +130,7 @@ export class SeveralInstances {
           public: { ...config['listeners']?.['public'], port: publicPort },
         },
         token: { ...token, host: 'external' },
-        state,
+        state: { ...state, host: databaseHost },
         admin: { socketPath: join(environment.directory, `${name}.sock`) },
         audit: { directory: auditDirectory, name },
         ...more,
@@ -141,7 +146,7 @@ export class SeveralInstances {
       ends.push(async () => daemon.stop());
       await daemon.start();
     }
-    const balancer = await Balancer.start(
+    const balancer = await startBalancer(
       ports,
       names.map((name, index) => ({ name, ...of(index) })),
     );
