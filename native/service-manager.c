@@ -1,22 +1,25 @@
 /*
  * Functions that Node lacks for a service under systemd: a datagram to the service manager's
- * socket, the peer's user of a Unix socket, the numbers of users and groups, whether the kernel's
- * clock is synchronised, and the return of free memory to the kernel. The datagram must come from
- * the main process, since a unit with NotifyAccess=main accepts it from no other. See sd_notify(3)
- * for the protocol.
+ * socket, the peer's user of a Unix socket, the numbers of users and groups, a user's groups, access
+ * to files as another user, whether the kernel's clock is synchronised, and the return of free memory
+ * to the kernel. The datagram must come from the main process, since a unit with NotifyAccess=main
+ * accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <node_api.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
 #include <sys/un.h>
@@ -163,6 +166,162 @@ static napi_value js_group_number(napi_env env, napi_callback_info info) {
   return account(env, info, 1);
 }
 
+/* Linux has no more for one process (NGROUPS_MAX). */
+enum { GROUPS_MAX = 65536 };
+
+/* A question for the groups of a user, which a directory service may take long to answer. */
+struct groups_question {
+  uid_t user;
+  /* 0 or an errno. */
+  int outcome;
+  /* The user's own group first. NULL: there is no such user. */
+  gid_t *groups;
+  int count;
+  napi_async_work work;
+  napi_deferred answer;
+};
+
+/* Finds the groups of a user entry. Returns 0 or an errno. */
+static int groups_of_entry(const struct passwd *user, struct groups_question *question) {
+  for (int room = 64; room <= GROUPS_MAX; room *= 4) {
+    int count = room;
+    gid_t *groups = malloc((size_t)room * sizeof *groups);
+    if (groups == NULL) return ENOMEM;
+    if (getgrouplist(user->pw_name, user->pw_gid, groups, &count) >= 0) {
+      question->groups = groups;
+      question->count = count;
+      return 0;
+    }
+    free(groups);
+  }
+  return ERANGE;
+}
+
+/* Runs on a thread of the pool. */
+static void find_groups(napi_env env, void *data) {
+  (void)env;
+  struct groups_question *question = data;
+  question->outcome = ERANGE;
+  for (size_t size = 4096; size <= ENTRY_MAX_BYTES && question->outcome == ERANGE; size *= 4) {
+    struct passwd user, *found = NULL;
+    char *space = malloc(size);
+    if (space == NULL) {
+      question->outcome = ENOMEM;
+      return;
+    }
+    int outcome = getpwuid_r(question->user, &user, space, size, &found);
+    if (found != NULL) outcome = groups_of_entry(found, question);
+    else if (outcome == ENOENT || outcome == ESRCH) outcome = 0;
+    question->outcome = outcome;
+    free(space);
+  }
+}
+
+static napi_value groups_array(napi_env env, const struct groups_question *question) {
+  napi_value array, number;
+  if (napi_create_array_with_length(env, (size_t)question->count, &array) != napi_ok) return NULL;
+  for (int index = 0; index < question->count; index++) {
+    if (napi_create_uint32(env, question->groups[index], &number) != napi_ok ||
+        napi_set_element(env, array, (uint32_t)index, number) != napi_ok) {
+      return NULL;
+    }
+  }
+  return array;
+}
+
+static void answer_groups(napi_env env, napi_status status, void *data) {
+  struct groups_question *question = data;
+  napi_value value = NULL;
+  napi_value text;
+  int outcome = status == napi_ok ? question->outcome : ECANCELED;
+  if (outcome == 0) {
+    if (question->groups == NULL) napi_get_undefined(env, &value);
+    else value = groups_array(env, question);
+  }
+  if (value != NULL) {
+    napi_resolve_deferred(env, question->answer, value);
+  } else if (napi_create_string_utf8(env, strerror(outcome == 0 ? ENOMEM : outcome), NAPI_AUTO_LENGTH, &text) == napi_ok &&
+             napi_create_error(env, NULL, text, &value) == napi_ok) {
+    napi_reject_deferred(env, question->answer, value);
+  }
+  napi_delete_async_work(env, question->work);
+  free(question->groups);
+  free(question);
+}
+
+/*
+ * groupsOf(uid): promise of the numbers of a user's groups, their own first, or of undefined if
+ * there is no such user (getpwuid(3), getgrouplist(3)).
+ */
+static napi_value js_groups_of(napi_env env, napi_callback_info info) {
+  napi_value argument, promise, name;
+  size_t count = 1;
+  uint32_t user;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_uint32(env, argument, &user) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  struct groups_question *question = calloc(1, sizeof *question);
+  if (question == NULL) return throw_errno(env, ENOMEM);
+  question->user = user;
+  if (napi_create_string_utf8(env, "groupsOf", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_async_work(env, NULL, name, find_groups, answer_groups, question, &question->work) != napi_ok) {
+    free(question);
+    return throw_errno(env, ENOMEM);
+  }
+  if (napi_create_promise(env, &question->answer, &promise) != napi_ok || napi_queue_async_work(env, question->work) != napi_ok) {
+    napi_delete_async_work(env, question->work);
+    free(question);
+    return throw_errno(env, ENOMEM);
+  }
+  return promise;
+}
+
+/*
+ * Lets this thread read and search directories as root does: setfsuid takes this capability away
+ * with those to write. Returns 0 or an errno.
+ */
+static int keep_search(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, data) < 0) return errno;
+  data[0].effective |= data[0].permitted & (1U << CAP_DAC_READ_SEARCH);
+  return syscall(SYS_capset, &header, data) < 0 ? errno : 0;
+}
+
+/*
+ * accessFilesAs(uid, gid, groups): from now on, this thread alone writes and creates files as
+ * another user (setfsuid(2)). It can still read what root can, since directories above may be
+ * root's. The C library's setgroups would change all threads; the system call changes one.
+ */
+static napi_value js_access_files_as(napi_env env, napi_callback_info info) {
+  napi_value arguments[3], element;
+  size_t count = 3;
+  uint32_t user, group, length;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 3 ||
+      napi_get_value_uint32(env, arguments[0], &user) != napi_ok || napi_get_value_uint32(env, arguments[1], &group) != napi_ok ||
+      napi_get_array_length(env, arguments[2], &length) != napi_ok || length > GROUPS_MAX) {
+    return throw_errno(env, EINVAL);
+  }
+  gid_t *groups = calloc(length + 1, sizeof *groups);
+  if (groups == NULL) return throw_errno(env, ENOMEM);
+  int outcome = 0;
+  for (uint32_t index = 0; index < length && outcome == 0; index++) {
+    if (napi_get_element(env, arguments[2], index, &element) != napi_ok || napi_get_value_uint32(env, element, &groups[index]) != napi_ok) {
+      outcome = EINVAL;
+    }
+  }
+  if (outcome == 0 && syscall(SYS_setgroups, (size_t)length, groups) < 0) outcome = errno;
+  free(groups);
+  if (outcome != 0) return throw_errno(env, outcome);
+  setfsgid(group);
+  setfsuid(user);
+  /* They report no failure; an invalid number changes nothing and returns the present one. */
+  if ((uint32_t)setfsgid((gid_t)-1) != group || (uint32_t)setfsuid((uid_t)-1) != user) return throw_errno(env, EPERM);
+  outcome = keep_search();
+  return outcome == 0 ? NULL : throw_errno(env, outcome);
+}
+
 /*
  * adjustExternalMemory(bytes): reports the allocation and release of external memory to the garbage
  * collector.
@@ -222,6 +381,8 @@ NAPI_MODULE_INIT() {
     {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
     {"userNumber", NULL, js_user_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"groupNumber", NULL, js_group_number, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"groupsOf", NULL, js_groups_of, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"accessFilesAs", NULL, js_access_files_as, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
     {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
     {"releaseFreeMemory", NULL, js_release_free_memory, NULL, NULL, NULL, napi_enumerable, NULL},

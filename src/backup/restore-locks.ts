@@ -1,6 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DirectoryLock } from '../service/directory-lock.ts';
+import { asOwnerOf } from '../service/file-owner.ts';
 import { claimAlone } from '../state/sqlite/sqlite-database.ts';
 import type { Manifest } from './manifest.ts';
 import { own, ownershipOf } from './owners.ts';
@@ -40,10 +41,10 @@ export function lockForRestore({ audit, account }: Manifest, { root, targets }: 
   }
 }
 
-/** A new lock file belongs to the owner of its directory, who has to open it later. */
+/** Takes a lock as the owner of its directory, who has to open a new lock file later. */
 function ownedByDirectory(path: string, take: () => Lock): Lock {
   const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  const lock = take();
+  const lock = asOwnerOf(dirname(path), take);
   if (isNew) {
     const { user, group } = ownershipOf(statSync(dirname(path)));
     own(path, { user, group, mode: 0o600 });

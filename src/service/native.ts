@@ -26,6 +26,17 @@ interface Native {
    */
   groupNumber(name: string): number | undefined;
   /**
+   * Returns the gids of a user, the user's own group first; undefined if there is no such user.
+   * @throws {Error} if they cannot be determined
+   */
+  groupsOf(uid: number): Promise<readonly number[] | undefined>;
+  /**
+   * From now on, this thread writes and creates files as another user; it reads what it could
+   * before. Threads that it starts inherit this. Only for root.
+   * @throws {Error} if it is refused
+   */
+  accessFilesAs(uid: number, gid: number, groups: readonly number[]): void;
+  /**
    * Returns the kernel's bound on the error of its clock; -1 if the clock is not synchronised.
    * @throws {Error} if the kernel may not be asked
    */

@@ -1,5 +1,7 @@
+import { dirname } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StateConfig } from '../config/state-config.ts';
+import { becomeOwnerOf } from '../service/file-owner.ts';
 import type { ClockReading } from './clock.ts';
 import { textOf, type Change, type Database, type Failure, type Outcome, type Work } from './database.ts';
 import { readOnlyOperations } from './repository-functions.ts';
@@ -69,7 +71,11 @@ try {
 }
 
 async function open({ config, readOnly }: Opening): Promise<Database> {
-  if (config.kind === 'sqlite') return readOnly ? SqliteDatabase.openReadOnly(config.path) : SqliteDatabase.open(config.path);
+  if (config.kind === 'sqlite') {
+    // SQLite opens files beside the database by their names, at any time.
+    await becomeOwnerOf(dirname(config.path));
+    return readOnly ? SqliteDatabase.openReadOnly(config.path) : SqliteDatabase.open(config.path);
+  }
   // The driver takes as long to load as the rest of the thread; SQLite does without.
   const { PostgresqlDatabase } = await import('./postgresql/postgresql-database.ts');
   if (readOnly) return PostgresqlDatabase.openReadOnly(config);

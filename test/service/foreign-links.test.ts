@@ -1,12 +1,28 @@
-import { chownSync, existsSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, watch, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { own } from '../../src/backup/owners.ts';
 import { DirectoryLock } from '../../src/service/directory-lock.ts';
+import { asOwnerOf } from '../../src/service/file-owner.ts';
 import { refuseForeignLinks } from '../../src/service/foreign-links.ts';
 import { SqliteSnapshot } from '../../src/state/snapshot/sqlite-snapshot.ts';
 import { claimAlone, SqliteDatabase } from '../../src/state/sqlite/sqlite-database.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { notRoot, skipNote } from '../support/skip-note.ts';
 
 const [uid, gid] = [65_534, 65_534];
@@ -45,6 +61,41 @@ describe.skipIf(notRoot !== undefined)(`a symbolic link that another user has pu
     link('other.sqlite-lock', target);
     expect(() => claimAlone(join(theirs, 'other.sqlite'))).toThrow('which root does not follow');
     expect(existsSync(target)).toBe(false);
+  });
+
+  it('leads nowhere even if it is put there after root has looked', () => {
+    const lock = join(theirs, 'lock');
+    expect(() =>
+      asOwnerOf(theirs, () => {
+        link('lock', target);
+        new DatabaseSync(lock).exec('PRAGMA user_version = 1');
+      }),
+    ).toThrow('unable to open database file');
+    expect(existsSync(target)).toBe(false);
+    writeFileSync(target, '');
+    expect(statSync(target).uid).toBe(0);
+  });
+
+  it('is useless in the way to a directory', () => {
+    const roots = join(work, 'roots');
+    mkdirSync(roots);
+    const way = link('way', roots);
+    expect(() => {
+      asOwnerOf(way, () => {
+        writeFileSync(join(way, 'new'), '');
+      });
+    }).toThrow('EACCES');
+    expect(readdirSync(roots)).toEqual([]);
+  });
+
+  it('cannot be in the way of the state store, whose files root makes as that user', async () => {
+    const store = await openSqliteStore(join(theirs, 'state.sqlite'));
+    const owners = readdirSync(theirs).map((name) => [name, statSync(join(theirs, name)).uid]);
+    expect(owners).toEqual(['state.sqlite', 'state.sqlite-lock', 'state.sqlite-shm', 'state.sqlite-wal'].map((name) => [name, uid]));
+    // The other threads are still root.
+    await writeFile(target, '');
+    expect(statSync(target).uid).toBe(0);
+    await store.close();
   });
 
   it('gives nothing elsewhere to the owner of a restored file', () => {

@@ -4,6 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { removeAbandoned, unfinishedName } from '../../service/abandoned-files.ts';
+import { asOwnerOf } from '../../service/file-owner.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
 
 /** Pages that are copied before the copy loses its name, and between two looks at other work. */
@@ -38,16 +39,20 @@ export class SqliteSnapshot implements StateSnapshot {
   static async #open(path: string, parameters: Readonly<Record<string, string>>): Promise<SqliteSnapshot> {
     const url = pathToFileURL(path);
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    const database = new DatabaseSync(url, { readOnly: true, timeout: 5000 });
-    try {
-      // The first read of a transaction fixes its view.
-      database.exec('begin');
-      database.prepare('select 1 from kysely_migration limit 1').all();
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-    return Promise.resolve(new SqliteSnapshot(path, database));
+    // SQLite opens the files beside the database, and may create them.
+    const opened = asOwnerOf(dirname(path), () => {
+      const database = new DatabaseSync(url, { readOnly: true, timeout: 5000 });
+      try {
+        // The first read of a transaction fixes its view.
+        database.exec('begin');
+        database.prepare('select 1 from kysely_migration limit 1').all();
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+      return database;
+    });
+    return Promise.resolve(new SqliteSnapshot(path, opened));
   }
 
   async *rows(select: string): AsyncGenerator {
