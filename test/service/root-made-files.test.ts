@@ -13,10 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { giveSoftwareTokenToItsOwner } from '../../src/cli/ca/software-token.ts';
 import { ownDirectory, writeOwned } from '../../src/cli/setup/machine.ts';
 import { TokenConfig } from '../../src/config/token-config.ts';
 import { giveRootMadeFiles } from '../../src/service/root-made-files.ts';
+import { prepareSoftwareToken } from '../../src/token/operator/software-token.ts';
 import { notRoot, skipNote } from '../support/skip-note.ts';
 
 const [uid, gid] = [65_534, 65_534];
@@ -67,12 +67,12 @@ describe.skipIf(notRoot !== undefined)(`files that root makes in the directory o
     expect(ownerOf(theirs, 'one')).toBe(0);
   });
 
-  it('of a software token do not include what a symbolic link in it leads to', () => {
+  it('of a software token do not include what a symbolic link in it leads to', async () => {
     const settings = join(work, 'softhsm2.conf');
     writeFileSync(settings, `directories.tokendir = ${theirs}\n`);
     symlinkSync(roots, join(theirs, 'token'));
     writeFileSync(join(theirs, 'object'), '');
-    giveSoftwareTokenToItsOwner(
+    await prepareSoftwareToken(
       TokenConfig.parse({ profile: 'softhsm2', label: 'test', pin: 'credential:pin', environment: { SOFTHSM2_CONF: settings } }),
     );
     expect([ownerOf(theirs, 'object'), ownerOf(roots, 'shadow')]).toStrictEqual([uid, 0]);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { administrationStep } from '../../audit/audited-request.ts';
@@ -12,10 +12,11 @@ import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { newKeyId, type KeyId, type KeyKind } from '../../token/key-id.ts';
+import type { TokenOwner } from '../../token/host/token-owner.ts';
+import { prepareSoftwareToken } from '../../token/operator/software-token.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { printLogged, printNote } from '../outcome.ts';
-import { giveSoftwareTokenToItsOwner } from './software-token.ts';
 
 const log = {
   error: (message: string, fields?: Readonly<Record<string, unknown>>) => {
@@ -67,16 +68,18 @@ async function withHostOfOwn<T>(
 ): Promise<T> {
   const configured = loadTokenConfig(configPath);
   const { audit } = loadFoundations(configPath);
+  const tokenOwner = await prepareSoftwareToken(configured);
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
+  const hostDirectory = directoryOfHost(directory, tokenOwner);
   // The service's host owns its account; an operator's uses are recorded in the audit log.
-  const ownFiles = { socketPath: join(directory, 'token.sock'), accountDirectory: join(directory, 'account') };
+  const ownFiles = { socketPath: join(hostDirectory, 'token.sock'), accountDirectory: join(hostDirectory, 'account') };
   // It serves its own user, not that of the daemon, which the configuration may name.
   const own = { ...ownFiles, clientUser: undefined };
   const config = { ...configured, host: 'spawn', ...own } as const;
   const ownConfigPath = join(directory, 'token.json');
   // The file has references to secrets, but no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });
-  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true });
+  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true, tokenOwner });
   try {
     await token.start();
     const uses: string[] = [];
@@ -98,9 +101,22 @@ async function withHostOfOwn<T>(
     throw error instanceof TokenUnavailable ? new CommandError(exitCodes.tokenUnreachable, error.message) : error;
   } finally {
     await token.stop();
-    giveSoftwareTokenToItsOwner(config);
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/**
+ * Makes the directory of the host's own files. It belongs to the user that the host becomes, who
+ * must not change the configuration beside it, which the host reads as root.
+ */
+function directoryOfHost(directory: string, owner: TokenOwner | undefined): string {
+  const path = join(directory, 'host');
+  mkdirSync(path, { mode: 0o700 });
+  if (owner !== undefined) {
+    chownSync(path, owner.uid, owner.gid);
+    chmodSync(directory, 0o711);
+  }
+  return path;
 }
 
 /**

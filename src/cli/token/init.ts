@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { loadTokenConfig } from '../../config/config.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { openModule } from '../../token/operator/module-questions.ts';
-import { giveSoftwareTokenToItsOwner } from '../ca/software-token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -29,7 +28,7 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
     host.close();
     throw new CommandError(exitCodes.refused, 'the token host is running; stop signetd and signetd-token first');
   }
-  const module = openModule(config, configPath, answerMs(config));
+  const module = await openModule(config, configPath, answerMs(config));
   try {
     const made = await module.initialise({
       label: options.label,
@@ -49,7 +48,6 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
     };
   } finally {
     module.close();
-    giveSoftwareTokenToItsOwner(config);
   }
 }
 

@@ -40,7 +40,7 @@ export async function askToken<T>(
       host.close();
     }
   }
-  const module = openModule(config, configPath, answerMs(config) + extraMs);
+  const module = await openModule(config, configPath, answerMs(config) + extraMs);
   try {
     return { value: await use(new TokenReports(module.ask), config), direct: true };
   } finally {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { exitCodes, refusalExitCodes } from '../host/exit-codes.ts';
+import { ownerEnvironment, type TokenOwner } from '../host/token-owner.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
 import { HostOutput, type HostLine } from './host-output.ts';
 
@@ -15,8 +16,12 @@ export interface HostProcessEvents {
   said(line: HostLine): void;
 }
 
-/** `servesOperator`: the host is started only for an operator's command. */
-export type HostSettings = TokenConfig & { readonly servesOperator: boolean };
+export type HostSettings = TokenConfig & {
+  /** Whether the host is started only for an operator's command. */
+  readonly servesOperator: boolean;
+  /** The user that a host for an operator becomes. Undefined: that of this process. */
+  readonly tokenOwner?: TokenOwner | undefined;
+};
 
 /**
  * The token host as a child of the daemon. It ends when the daemon ends, for whatever reason,
@@ -32,7 +37,12 @@ export class HostProcess {
     const purpose = config.servesOperator ? ['--for-operator'] : [];
     const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', ...purpose, '--config', configPath], {
       stdio: ['pipe', 'ignore', 'pipe'],
-      env: { PATH: process.env['PATH'], ...(config.servesOperator ? credentials() : {}), ...config.environment },
+      env: {
+        PATH: process.env['PATH'],
+        ...(config.servesOperator ? credentials() : {}),
+        ...config.environment,
+        ...ownerEnvironment(config.tokenOwner),
+      },
     });
     this.#child = child;
     child.stdin.on('error', () => undefined);

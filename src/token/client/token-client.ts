@@ -38,6 +38,7 @@ import { writeIdentitySign, writeServiceSign, writeSign } from '../wire/sign-mes
 import { bodyOf, listIn, signOutcome } from './answers.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
+import type { HostSettings } from './host-process.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
 import { macKeyFault, macKeyRequests, messageRequests } from './service-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
@@ -69,13 +70,16 @@ export class TokenClient implements Token {
   /** The key that secrets are checked with. */
   readonly macKey: TokenMacKey = macKeyRequests(async (operation, body) => this.#request(operation, body));
 
-  /** @param servesOperator starts the host for an operator's command */
+  /**
+   * @param servesOperator starts the host for an operator's command
+   * @param tokenOwner user that such a host becomes
+   */
   constructor(
     config: TokenConfig,
     configPath: string,
     log: TokenClientLog,
     observe: Observe = () => undefined,
-    { servesOperator = false }: { readonly servesOperator?: boolean } = {},
+    { servesOperator = false, tokenOwner }: Partial<Pick<HostSettings, 'servesOperator' | 'tokenOwner'>> = {},
   ) {
     this.#config = config;
     const limits = {
@@ -104,7 +108,7 @@ export class TokenClient implements Token {
         dispatcher.failAll(refusal);
       },
     };
-    this.#supervisor = new HostSupervisor({ ...config, servesOperator }, configPath, events, log);
+    this.#supervisor = new HostSupervisor({ ...config, servesOperator, tokenOwner }, configPath, events, log);
   }
 
   /**

@@ -14,6 +14,7 @@ import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import type { ServedBy } from './purposes/purposes.ts';
 import { Retirement } from './retirement.ts';
+import { becomeTokenOwner } from './token-owner.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
 const useCheckMs = 100;
@@ -51,6 +52,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   process.umask(0o077);
   const peers = peersOf(config, process.getuid?.() ?? 0);
   const { profile, pin, modulePath } = prepare(config, servedBy === 'operator' ? 'anyone' : 'self');
+  if (servedBy === 'operator') becomeTokenOwner();
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   const lock = takeHostDirectory(config);

@@ -4,27 +4,33 @@ import { reportSlots, slotNumber } from '../host/token-report.ts';
 import { pinIsRefused } from '../pkcs11-faults.ts';
 import type { SlotReport } from '../wire/reports.ts';
 import type { Initialisation, Initialised } from './module-messages.ts';
-import { pinFrom, TokenFailure } from './token-failure.ts';
+import { TokenFailure } from './token-failure.ts';
 
 /** CK_TOKEN_INFO.label (PKCS#11 v2.40 §3.2), padded with blanks. */
 const labelBytes = 32;
 
 type Present = SlotReport & { readonly token: NonNullable<SlotReport['token']> };
 
+/** The two secrets, read when they are needed. @throws {TokenFailure} */
+export interface Pins {
+  soPin(): Buffer;
+  pin(): Buffer;
+}
+
 /**
  * Initialises a token and sets its user PIN (C_InitToken, C_InitPIN: PKCS#11 v2.40 §5.5). It
  * creates nothing else. Errors are detected before anything is changed, as far as the token allows.
  * @throws {TokenFailure}
  */
-export function initialise(module: Module, wanted: Initialisation): Initialised {
+export function initialise(module: Module, wanted: Initialisation, pins: Pins): Initialised {
   if (wanted.label.trim() === '' || Buffer.byteLength(wanted.label) > labelBytes) {
     throw new TokenFailure('refused', `a label has 1 to ${labelBytes} bytes in UTF-8`);
   }
   const target = chooseSlot(reportSlots(module.lib), wanted);
   // pkcs11js accepts PINs as strings only. This process ends right after it has answered, and the
   // strings with it.
-  const soPin = pinFrom(wanted.soPin).toString('utf8');
-  const pin = pinFrom(wanted.pin).toString('utf8');
+  const soPin = pins.soPin().toString('utf8');
+  const pin = pins.pin().toString('utf8');
   const { min, max } = target.token.pinLength;
   for (const [name, { length }] of Object.entries({ 'SO PIN': Buffer.from(soPin), 'user PIN': Buffer.from(pin) })) {
     if (length < min || length > max)

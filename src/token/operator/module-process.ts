@@ -1,6 +1,5 @@
 import { Module, SessionFlag } from 'graphene-pk11';
 import { loadTokenConfig } from '../../config/config.ts';
-import type { TokenConfig } from '../../config/token-config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
@@ -9,6 +8,7 @@ import { logInWith } from '../host/pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
 import { pkcs11Code, pkcs11js, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
+import { becomeTokenOwner, isToBecomeTokenOwner } from '../host/token-owner.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
 import { faultWords, TokenFailure, pinFrom } from './token-failure.ts';
@@ -20,6 +20,7 @@ import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
  * its parent and ends with it.
  */
 const config = loadTokenConfig(process.argv[2] ?? '');
+const userPin = pinReader(config.pin);
 let loaded: Loaded | undefined;
 let session: Session | undefined;
 
@@ -37,16 +38,32 @@ process.on('message', (question: ModuleQuestion) => {
 
 function answer(question: ModuleQuestion): ModuleAnswer {
   try {
+    if (question.kind === 'report') {
+      loaded ??= load();
+      return { value: makeReport(question.name, question.question, outlookOf(loaded)) };
+    }
+    const { initialisation } = question;
+    const pins = { soPin: pinReader(initialisation.soPin), pin: pinReader(initialisation.pin) };
     loaded ??= load();
-    const { module } = loaded;
-    return {
-      value:
-        question.kind === 'initialise'
-          ? initialise(module, question.initialisation)
-          : makeReport(question.name, question.question, outlookOf(loaded)),
-    };
+    return { value: initialise(loaded.module, initialisation, pins) };
   } catch (error) {
     return { failure: failureOf(error) };
+  }
+}
+
+/**
+ * Returns a function that reads a PIN. If this process is root only until it loads the module, the
+ * PIN is read now, and a failure is reported to the caller that needs the PIN.
+ */
+function pinReader(reference: string): () => Buffer {
+  if (!isToBecomeTokenOwner()) return () => pinFrom(reference);
+  try {
+    const pin = pinFrom(reference);
+    return () => pin;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 
@@ -58,6 +75,11 @@ function load(): Loaded {
     path = fileToLoad(config, profile);
   } catch (error) {
     throw new TokenFailure('unreachable', reasonOf(error));
+  }
+  try {
+    becomeTokenOwner();
+  } catch (error) {
+    throw new TokenFailure('configuration', reasonOf(error));
   }
   try {
     const module = Module.load(path, config.profile);
@@ -79,7 +101,7 @@ function outlookOf(used: Loaded): Outlook {
         : error;
     }
   };
-  const openSession = (): Session => (session ??= openLoggedIn(used, slot(), config));
+  const openSession = (): Session => (session ??= openLoggedIn(used, slot()));
   return {
     module: module.lib,
     profile,
@@ -89,7 +111,7 @@ function outlookOf(used: Loaded): Outlook {
   };
 }
 
-function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: reference }: TokenConfig): Session {
+function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer): Session {
   const { flags } = reportToken(module.lib, slot);
   if (!flags.includes('initialised')) throw new TokenFailure('unreachable', 'the token is not initialised: signetctl token init does that');
   if (flags.includes('userPinLocked')) throw new TokenFailure('pinRefused', 'the PIN is locked: the security officer must set a new one');
@@ -99,7 +121,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: re
       'one more wrong PIN locks the token, so signetctl does not try; make sure that the PIN is correct first',
     );
   }
-  const pin = pinFrom(reference);
+  const pin = userPin();
   const [pinFault] = pinFaults(profile, pin);
   if (pinFault !== undefined) throw new TokenFailure('configuration', pinFault);
   const slots = module.getSlots(true);

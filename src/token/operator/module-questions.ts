@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
+import { ownerEnvironment } from '../host/token-owner.ts';
 import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion } from './module-messages.ts';
+import { prepareSoftwareToken } from './software-token.ts';
 import { TokenFailure } from './token-failure.ts';
 import type { AskToken } from './token-reports.ts';
 
@@ -17,13 +19,14 @@ export interface ModuleQuestions {
 /**
  * Opens the PKCS#11 module in a separate process, which can be killed if the module hangs, and
  * whose crash is reported. Use it only while no token host is running: two processes on one token
- * interfere with each other.
+ * interfere with each other. For root, the process uses a software token as its owner.
  * @param answerMs how long an answer may take
  */
-export function openModule(config: TokenConfig, configPath: string, answerMs: number): ModuleQuestions {
+export async function openModule(config: TokenConfig, configPath: string, answerMs: number): Promise<ModuleQuestions> {
   const script = fileURLToPath(moduleFile('./module-process', import.meta.url));
+  const owner = await prepareSoftwareToken(config);
   const child = fork(script, [configPath], {
-    env: { ...process.env, ...config.environment },
+    env: { ...process.env, ...config.environment, ...ownerEnvironment(owner) },
     execArgv: ['--no-warnings'],
     // Modules may print anything; only the IPC channel is read.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
