@@ -4,6 +4,7 @@ import { ConfigError } from './config/config-error.ts';
 import { Parts } from './daemon/parts.ts';
 import { startService } from './daemon/start.ts';
 import { closeFailedStart } from './daemon/stopping.ts';
+import { nameProcess } from './service/process-name.ts';
 import { createLog } from './telemetry/log.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -27,6 +28,7 @@ async function start(config: Config, configPath: string): Promise<void> {
 }
 
 const { config: configPath } = programArguments('signetd', {});
+nameProcess('signetd');
 // State, sockets and logs are for this user alone.
 process.umask(0o077);
 try {

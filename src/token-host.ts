@@ -1,6 +1,7 @@
 import { programArguments } from './config/arguments.ts';
 import { loadTokenConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
+import { nameProcess } from './service/process-name.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
@@ -16,6 +17,7 @@ const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
   'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; only for this process's user",
 });
+nameProcess('signetd-token');
 if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));

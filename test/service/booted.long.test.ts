@@ -35,6 +35,18 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
     expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
   });
 
+  it('name their processes, and leave the command lines as they are', () => {
+    for (const [unit, program] of [
+      ['signetd', 'dist/main.js'],
+      ['signetd-token', 'dist/token-host.js'],
+    ] as const) {
+      const pid = machine.property(`${unit}.service`, 'MainPID');
+      expect(machine.run('ps', '--no-headers', '-o', 'comm', '-p', pid).trim()).toBe(unit);
+      expect(machine.run('ps', '--no-headers', '-o', 'args', '-p', pid)).toContain(`${program} --config /etc/signetd/signetd.yaml`);
+      expect(machine.run('systemctl', 'status', '--no-pager', unit)).toContain(`Main PID: ${pid} (${unit})`);
+    }
+  });
+
   it('lose no request in a restart under load', async () => {
     const { signRoot, clients, caCertificate } = environment.description();
     const files = clients['other'];
