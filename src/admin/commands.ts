@@ -9,7 +9,7 @@ import { addClient, clientView, reloadClients, revokeClient, type ClientCommands
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
 import { pruneAudit } from './audit-commands.ts';
-import { findKeyView, keyPage } from './key-view.ts';
+import { findKeyView, keyPage, poolView } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { reloadConfiguration, logNotReloaded } from './reload.ts';
 import type { ConsoleLinkView } from './views.ts';
@@ -64,6 +64,8 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return unlockKey(context, request, entry);
     case 'key remove':
       return removeKey(context, request, entry);
+    case 'pool list':
+      return looked(context, entry, async () => poolView(context.store));
     case 'identity list':
       return looked(context, entry, async () => listIdentities(context));
     case 'identity unlock':

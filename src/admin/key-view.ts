@@ -4,7 +4,7 @@ import { recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { keyPageSize, CommandRefused } from './protocol.ts';
-import type { KeyView } from './views.ts';
+import type { KeyView, PoolView } from './views.ts';
 
 /** Returns a page of keys, ordered by reference. */
 export async function keyPage(
@@ -17,6 +17,11 @@ export async function keyPage(
 ): Promise<{ keys: KeyView[]; more: boolean }> {
   const rows = await store.run('listKeys', { tenant, after, limit: limit + 1 });
   return { keys: rows.slice(0, limit).map((row) => keyView(row, store.now())), more: rows.length > limit };
+}
+
+/** Returns the keys that wait in the pool. */
+export async function poolView(store: StateStore): Promise<PoolView> {
+  return { tokenIds: await store.run('poolKeys') };
 }
 
 /** @throws {CommandRefused} if there is no such key */

@@ -7,7 +7,7 @@ import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.
  * answer, each a JSON object on one line, then closes the connection. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 4;
+export const adminProtocol = 5;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */
@@ -52,6 +52,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key unlock'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key remove'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('pool list') }),
   z.strictObject({ command: z.literal('identity list') }),
   z.strictObject({ command: z.literal('identity unlock'), ...IdentityName }),
   z.strictObject({ command: z.literal('identity remove'), ...IdentityName }),

@@ -36,6 +36,10 @@ export type KeyView = z.output<typeof KeyView>;
 /** A page of keys. `more`: whether others follow. */
 export const KeyPage = z.strictObject({ keys: z.array(KeyView), more: z.boolean() });
 
+/** CKA_IDs of the keys that are made ahead and nobody's yet. */
+export const PoolView = z.strictObject({ tokenIds: z.array(z.string()) });
+export type PoolView = z.output<typeof PoolView>;
+
 /** The key of a digital identity of 2D-Doc, without its password. */
 export const IdentityKeyView = z.strictObject({
   tenant: z.string(),

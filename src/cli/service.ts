@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AdminFailure, askService, NotRunning } from '../admin/ask.ts';
 import { type AdminRequest, CommandRefused } from '../admin/protocol.ts';
-import { loadAdminConfig, loadConfig, type Config } from '../config/config.ts';
+import { loadAdminConfig, loadFoundations, type Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { readStateStore } from '../state/threaded-store.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -44,7 +44,7 @@ export async function look<T>(
   } catch (error) {
     if (!(error instanceof NotRunning)) throw error;
     return {
-      result: await withStore(loadConfig(configPath), read),
+      result: await withStore(loadFoundations(configPath), read),
       notes: ['signetd is not running: this is the content of its state store'],
     };
   }
@@ -62,7 +62,7 @@ export async function answerOf<T>(configPath: string, request: AdminRequest, sch
   }
 }
 
-async function withStore<T>({ state }: Config, read: (store: StateStore) => Promise<T>): Promise<T> {
+async function withStore<T>({ state }: Pick<Config, 'state'>, read: (store: StateStore) => Promise<T>): Promise<T> {
   if (state.kind === 'sqlite' && !existsSync(state.path)) {
     throw new CommandError(exitCodes.serviceUnreachable, `signetd is not running, and there is no state store ${state.path}`);
   }

@@ -27,6 +27,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'serialStatuses',
   'sessionShares',
   'publishedCrl',
+  'poolKeys',
   'poolLevels',
   'listKeys',
   'duePublications',

@@ -137,6 +137,33 @@ describe('signetctl key', () => {
   });
 });
 
+async function inventory(): Promise<{ owners: Map<string, string>; run: CommandRun }> {
+  const ended = await signetctlHere('--json', 'token', 'inventory');
+  const { objects } = jsonOf(ended) as { objects: { id: string; owner: string }[] };
+  return { owners: new Map(objects.map(({ id, owner }) => [id, owner])), run: ended };
+}
+
+describe('signetctl token inventory', () => {
+  const ofOwner = (owners: ReadonlyMap<string, string>, owner: string): string[] =>
+    // The keys of digital identities are named otherwise (44…).
+    [...owners].filter(([id, its]) => its === owner && id.startsWith('43')).map(([id]) => id);
+
+  it('distinguishes keys of callers from those that are made ahead', async () => {
+    await expect
+      .poll(async () => ofOwner((await inventory()).owners, 'pool').length, { timeout: 60_000, interval: 500 })
+      .toBeGreaterThan(0);
+    const keys = jsonOf(await signetctlHere('--json', 'key', 'list')) as { tokenId: string }[];
+    // A key that is being made is not in the pool yet.
+    await expect
+      .poll(async () => ofOwner((await inventory()).owners, 'caller').toSorted(), { timeout: 60_000, interval: 500 })
+      .toEqual(keys.map(({ tokenId }) => tokenId).toSorted());
+    expect((await inventory()).run.stderr).toBe('');
+    const { stdout } = await signetctlHere('token', 'inventory');
+    expect(stdout).toMatch(/^pool +private key +\S+ +43[0-9a-f]{32} /m);
+    expect(stdout).toMatch(/ of callers, [1-9][0-9]* made ahead; other objects: /);
+  });
+});
+
 describe('signetctl audit prune', () => {
   it('removes nothing that is younger than audit.retentionDaysMin, and asks for a confirmation', async () => {
     const yesterday = new Date(Date.now() - 24 * 3600 * 1000).toISOString();
@@ -196,7 +223,7 @@ describe('what signetctl leaves in the audit log', () => {
       ({ kind, authority, command }) => kind === 'administration' && authority === undefined && !others.has(String(command)),
     );
     expect(new Set(commands.map(({ command }) => command))).toEqual(
-      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show', 'audit prune']),
+      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show', 'pool list', 'audit prune']),
     );
     expect(new Set(commands.map(({ uid }) => uid))).toEqual(new Set([process.getuid?.()]));
     const added = commands.find(({ command, client }) => command === 'client add' && client === 'billing');
@@ -234,6 +261,7 @@ describe('while signetd does not run', () => {
       const ended = await signetctlHere(...command);
       expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd is not running: .*; start it first/)]);
     }
+    expect(new Set((await inventory()).owners.values())).toEqual(new Set(['service', 'caller', 'pool']));
     const doctor = await signetctlHere('doctor');
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('5 clients registered')]);
   });

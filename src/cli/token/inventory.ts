@@ -1,16 +1,25 @@
+import { poolView } from '../../admin/key-view.ts';
+import { PoolView } from '../../admin/views.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { isIdentityKey, keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
 import type { Outcome } from '../outcome.ts';
 import { showProgress } from '../progress.ts';
+import { look } from '../service.ts';
 import { table } from '../table.ts';
 import { withToken } from './token-access.ts';
+
+/** An object as it is shown. `pool`: the key was made ahead and belongs to no caller yet. */
+type Shown = Omit<ObjectReport, 'owner'> & { readonly owner: ObjectReport['owner'] | 'pool' };
 
 /** `token inventory`: lists signetd's objects on the token; others are only counted. */
 export async function tokenInventory(configPath: string): Promise<Outcome> {
   return withToken(configPath, async (reports) => {
     const progress = showProgress({ work: 'token inventory', unit: 'objects' });
     const { objects, foreign } = await reports.inventory(progress.at).finally(progress.end);
-    const sorted = objects.toSorted((left, right) => compare(left.owner, right.owner) || compare(left.id, right.id));
+    const { pooled, notes } = await keysMadeAhead(configPath, objects);
+    const shown: Shown[] = objects.map((object) => (pooled.has(object.id) ? { ...object, owner: 'pool' } : object));
+    const sorted = shown.toSorted((left, right) => compare(left.owner, right.owner) || compare(left.id, right.id));
     const rows = sorted.map((object) => [
       object.owner,
       object.kind,
@@ -24,20 +33,35 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
     const others = Object.entries(foreign)
       .map(([kind, count]) => `${count} × ${kind}`)
       .join(', ');
-    const owners = (owner: ObjectReport['owner']): number => objects.filter((object) => object.owner === owner).length;
+    const owners = (owner: Shown['owner']): number => shown.filter((object) => object.owner === owner).length;
     return {
       json: { objects: sorted, foreign },
       text: [
         rows.length === 0 ? '' : table(['OWNER', 'KIND', 'TYPE', 'CKA_ID', 'SENSITIVE', 'EXTRACTABLE', 'SIGNS', 'LABEL'], rows),
-        `${owners('service')} of the service, ${owners('caller')} of callers; other objects: ${others === '' ? 'none' : others}\n`,
+        `${owners('service')} of the service, ${owners('caller')} of callers, ${owners('pool')} made ahead; other objects: ${others === '' ? 'none' : others}\n`,
       ].join(''),
       faults: objects.flatMap(faultsOf),
+      notes,
     };
   });
 }
 
+/** Returns which of the keys nobody has yet: the state store knows, the token does not. */
+async function keysMadeAhead(
+  configPath: string,
+  objects: readonly ObjectReport[],
+): Promise<{ readonly pooled: ReadonlySet<string>; readonly notes: readonly string[] }> {
+  if (objects.every(({ owner }) => owner !== 'caller')) return { pooled: new Set(), notes: [] };
+  try {
+    const { result } = await look(configPath, { command: 'pool list' }, { schema: PoolView, read: poolView });
+    return { pooled: new Set(result.tokenIds), notes: [] };
+  } catch (error) {
+    return { pooled: new Set(), notes: [`keys made ahead are listed as those of callers: ${reasonOf(error)}`] };
+  }
+}
+
 /** Formats the CKA_ID and the purpose that it encodes. */
-function idWords({ id, kind }: ObjectReport): string {
+function idWords({ id, kind }: Pick<ObjectReport, 'id' | 'kind'>): string {
   const known = parseKeyId(id);
   if (known === macKeyId) return `${id} (checks passwords)`;
   const purpose = isIdentityKey(known)

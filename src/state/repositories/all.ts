@@ -42,7 +42,7 @@ export {
 } from './kept-answers.ts';
 export { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 export { announce, finishStep, journal, probe, takeOverStep, takeOverSteps } from './key-journal.ts';
-export { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
+export { fillPool, poolKeys, poolLevels, takeFromPool } from './key-pool.ts';
 export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';

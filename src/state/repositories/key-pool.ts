@@ -34,3 +34,9 @@ export async function poolLevels(db: Transaction<Schema>): Promise<{ key_type: s
     .execute();
   return rows.map(({ key_type, keys }) => ({ key_type, keys: Number(keys) }));
 }
+
+/** Returns the CKA_ID of each key in the pool. */
+export async function poolKeys(db: Transaction<Schema>): Promise<string[]> {
+  const rows = await db.selectFrom('key_pool').select('key_id').orderBy('key_id').execute();
+  return rows.map((row) => row.key_id);
+}
