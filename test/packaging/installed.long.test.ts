@@ -11,6 +11,7 @@ import { skipNote } from '../support/skip-note.ts';
 import { packageOfThisBuild, writeWithVersion } from './made-package.ts';
 
 const versionBefore = '0.0.9-1';
+const nextStep = /^signetd is installed\. Next: signetctl setup$/gm;
 const reason = whyNotInstallable();
 const environment = quickstartEnvironment();
 const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
@@ -63,7 +64,7 @@ function load(): Load {
 
 describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(reason)}`, { timeout: 400_000 }, () => {
   it('installs with apt-get, and starts nothing before it is configured', () => {
-    install(files.before);
+    expect(install(files.before).match(nextStep)).toHaveLength(1);
     expect(installedVersion()).toBe(versionBefore);
     expect(machine.try('systemctl', 'start', 'signetd-api.socket', 'signetd.service').status).toBe(0);
     expect(machine.property('signetd.service', 'ActiveState')).toBe('inactive');
@@ -97,6 +98,7 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
     const output = install(files.now);
     const { requests, failures } = await callers.end();
     expect(failures, output).toEqual([]);
+    expect(output).not.toMatch(nextStep);
     expect(requests).toBeGreaterThan(16);
     expect(installedVersion()).not.toBe(versionBefore);
     for (const [index, unit] of ['signetd.service', 'signetd-token.service'].entries()) {
@@ -112,7 +114,7 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
     aptGet('remove', 'signetd');
     expect(machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/live').status).not.toBe(0);
     machine.run('test', '-e', '/var/lib/signetd/state.sqlite');
-    aptGet('install', files.now);
+    expect(aptGet('install', files.now)).not.toMatch(nextStep);
     machine.run('systemctl', 'start', 'signetd.service');
     expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
   });
