@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { programOf } from '../../src/cli/program.ts';
 import { bashCompletion } from '../completion/bash.ts';
@@ -32,17 +32,16 @@ export function writeDocumentation(release: Release): void {
 function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer }: Release): void {
   const place = join(root, 'usr/share/doc/signetd');
   mkdirSync(join(place, 'examples'), { recursive: true });
-  for (const name of readdirSync(join(project, 'docs'))) {
-    // README.md is that of the project.
-    const written = name === 'README.md' ? 'index.md' : name;
-    if (name.endsWith('.md'))
-      writeFileSync(join(place, written), readFileSync(join(project, 'docs', name), 'utf8').replaceAll('](../', ']('));
-    if (name.endsWith('.json')) cpSync(join(project, 'docs', name), join(place, name));
+  const pages = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md'));
+  for (const page of ['README.md', ...pages.map((name) => `docs/${name}`)]) {
+    const text = readFileSync(join(project, page), 'utf8');
+    writeFileSync(join(place, packaged(page) ?? page), withPackagedLinks(text, page));
   }
+  for (const name of readdirSync(join(project, 'docs'))) if (name.endsWith('.json')) cpSync(join(project, 'docs', name), join(place, name));
   cpSync(join(project, 'docs/images'), join(place, 'images'), { recursive: true });
-  writeFileSync(join(place, 'README.md'), packagedReadme(readFileSync(join(project, 'README.md'), 'utf8')));
   for (const name of ['signetd.yaml', 'network.conf']) cpSync(join(project, 'packaging/deb', name), join(place, 'examples', name));
   cpSync(join(project, 'packaging/monitoring'), join(place, 'examples/monitoring'), { recursive: true });
+  cpSync(join(project, 'docs/examples'), join(place, 'examples'), { recursive: true });
   writeFileSync(join(place, 'changelog.gz'), compressed(readFileSync(join(project, 'CHANGELOG.md'), 'utf8')));
   const entry = [
     `signetd (${debianVersion}) unstable; urgency=medium`,
@@ -55,9 +54,29 @@ function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer
   writeFileSync(join(place, 'changelog.Debian.gz'), compressed(entry.join('\n')));
 }
 
-/** Leads the links to where the pages are in the package. */
-function packagedReadme(text: string): string {
-  return text.replaceAll('[docs/README.md](docs/README.md)', '[index.md](index.md)').replaceAll('](docs/', '](');
+/** Files that have another name in the package, or another place. */
+const renamed = new Map([
+  ['README.md', 'README.md'],
+  // README.md is that of the project.
+  ['docs/README.md', 'index.md'],
+  ['CHANGELOG.md', 'changelog.gz'],
+  ['LICENSE', 'copyright'],
+]);
+
+/** Returns where a file of the project is among the documents; undefined if it is not there. */
+function packaged(path: string): string | undefined {
+  return renamed.get(path) ?? (path.startsWith('docs/') ? path.slice('docs/'.length) : undefined);
+}
+
+/** Leads the links of a page to where the files are in the package. Others are named as text. */
+function withPackagedLinks(text: string, page: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)/g, (link, name: string, target: string, anchor = '') => {
+    if (/^[a-z]+:/.test(target)) return link;
+    const path = posix.join(posix.dirname(page), target);
+    const place = packaged(path);
+    if (place === undefined) return `${name} (in the sources)`;
+    return `[${name === path ? place : name}](${place}${anchor})`;
+  });
 }
 
 function writeManual({ project, root, version, epochSeconds }: Release): void {

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -91,6 +91,19 @@ describe.skipIf(withoutDpkg !== undefined)(`the package${skipNote(withoutDpkg)}`
     const run = spawnSync(join(program, 'runtime/node'), [join(directory, 'load.mjs')], { encoding: 'utf8' });
     expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
+  });
+
+  it('has every file that its documents link to', () => {
+    const place = join(content, 'usr/share/doc/signetd');
+    const pages = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'index.md', 'setup.md']));
+    const links = pages
+      .flatMap((page) =>
+        Array.from(readFileSync(join(place, page), 'utf8').matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g), ([, target = '']) => ({ page, target })),
+      )
+      .filter(({ target }) => !/^https?:/.test(target));
+    expect(links.length).toBeGreaterThan(100);
+    expect(links.filter(({ page, target }) => !existsSync(join(place, dirname(page), target)))).toEqual([]);
   });
 
   it('has an example of a configuration that the service accepts', () => {
