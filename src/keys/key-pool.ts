@@ -24,6 +24,8 @@ export interface PoolOptions {
   readonly log: Logger;
   /** Delay between the start and the first key. */
   readonly startPauseMs?: number;
+  /** How long after the start it is no fault that a type has not had a key yet. */
+  readonly firstKeysMaxMs?: number;
 }
 
 interface Rooms {
@@ -40,7 +42,9 @@ const idleMs = 200;
 const startPauseMs = 2000;
 const pollMs = 1000;
 const pauseAfterFaultMs = 5000;
-const warnEveryMs = 60_000;
+const tellEveryMs = 60_000;
+/** Enough to generate an RSA key of each type. */
+const firstKeysMaxMs = 120_000;
 /** Far more than a MAC takes, and less than a stop may. */
 const sealMaxMs = 5000;
 
@@ -55,7 +59,8 @@ export class KeyPool {
   readonly #options: PoolOptions;
   readonly #levels: PoolLevels;
   #lastUseMs = -Infinity;
-  #warnedMs = -Infinity;
+  #startedMs = performance.now();
+  readonly #toldMs = { info: -Infinity, warn: -Infinity };
   /** Number of callers for whom a key is being made now. */
   #callersMaking = 0;
   #isRunning = false;
@@ -87,7 +92,7 @@ export class KeyPool {
       this.#wake?.();
       if (row === undefined) {
         this.#options.wanted(type, false);
-        this.#warnOfEmptiness(type);
+        this.#tellOfEmptiness(type);
         return undefined;
       }
       if (!(await this.#isRight(row))) continue;
@@ -114,6 +119,7 @@ export class KeyPool {
   /** Starts refilling, until `stop`. */
   start(): void {
     this.#isRunning = true;
+    this.#startedMs = performance.now();
     this.noteUse();
     void this.#refill();
   }
@@ -234,9 +240,18 @@ export class KeyPool {
     this.#wake = undefined;
   }
 
-  #warnOfEmptiness(type: KeyType): void {
-    if (performance.now() - this.#warnedMs < warnEveryMs) return;
-    this.#warnedMs = performance.now();
-    this.#options.log.warn('no key was ready, so the caller waits while one is made; if this happens often, raise keyPool.keys', { type });
+  /** Logs that a caller waits; a warning, unless the pool cannot have a key yet. */
+  #tellOfEmptiness(type: KeyType): void {
+    const now = performance.now();
+    const isStart = !this.#levels.hadKeys(type) && now - this.#startedMs < (this.#options.firstKeysMaxMs ?? firstKeysMaxMs);
+    const level = isStart ? 'info' : 'warn';
+    if (now - this.#toldMs[level] < tellEveryMs) return;
+    this.#toldMs[level] = now;
+    this.#options.log[level](
+      isStart
+        ? 'the first keys are still being made in advance, so the caller waits while one is made'
+        : 'no key was ready, so the caller waits while one is made; if this happens often, raise keyPool.keys',
+      { type },
+    );
   }
 }

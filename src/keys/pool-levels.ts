@@ -9,6 +9,7 @@ export class PoolLevels {
   readonly #told: { targets(): ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void };
   readonly #levels = new Map<KeyType, number>();
   readonly #askedMs = new Map<KeyType, number>();
+  readonly #filled = new Set<KeyType>();
 
   constructor(store: StateStore, told: { targets(): ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void }) {
     this.#store = store;
@@ -24,6 +25,7 @@ export class PoolLevels {
   /** Notes that a key was requested. */
   took(type: KeyType, wasThere: boolean): void {
     this.#askedMs.set(type, performance.now());
+    if (wasThere) this.#filled.add(type);
     this.#set(type, wasThere ? Math.max(0, (this.#levels.get(type) ?? 1) - 1) : 0);
   }
 
@@ -33,7 +35,13 @@ export class PoolLevels {
     return new Set([...this.#askedMs].filter(([, at]) => at > since).map(([type]) => type));
   }
 
+  /** Whether a key of the type has been ready since the start. */
+  hadKeys(type: KeyType): boolean {
+    return this.#filled.has(type);
+  }
+
   #set(type: KeyType, keys: number): void {
+    if (keys > 0) this.#filled.add(type);
     this.#levels.set(type, keys);
     this.#told.levelIs(type, keys);
   }

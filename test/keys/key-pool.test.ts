@@ -102,6 +102,22 @@ describe('the pool of keys', () => {
     expect(await store.run('journal')).toEqual([]);
   });
 
+  it('does not warn of callers who come before the first keys after a start, but of later ones', async () => {
+    const warned: string[] = [];
+    const told: string[] = [];
+    const log = { ...recordingLog(), warn: (line: string) => warned.push(line), info: (line: string) => told.push(line) };
+    const early = pooled(store, 2, { log });
+    await create(early.keys);
+    expect([told, warned]).toEqual([[expect.stringContaining('the first keys are still being made')], []]);
+    await full(early, 2);
+    await early.keys.stopPool();
+    await Promise.all(Array.from({ length: 3 }, async () => create(early.keys)));
+    expect([told.length, warned]).toEqual([1, [expect.stringContaining('no key was ready')]]);
+    const slow = pooled(store, 2, { firstKeysMaxMs: 0 });
+    await create(slow.keys);
+    expect(slow.log.lines.filter((line) => line.includes('key'))).toEqual([expect.stringContaining('no key was ready')]);
+  });
+
   it('waits while a key is made for a caller who found none', async () => {
     const released = Promise.withResolvers<undefined>();
     let created = 0;
