@@ -142,6 +142,24 @@ describe('signetctl client issue', () => {
     expect(existsSync(join(directory, 'taken.pem'))).toBe(false);
   });
 
+  it('takes the only tenant of the configuration, and asks for one of several', async () => {
+    const args = ['client', 'issue', '--roles', 'keys', '--directory', directory];
+    const several = await run(...args, '--name', 'anyone');
+    expect([several.status, several.stderr]).toEqual([
+      2,
+      'signetctl: --tenant is missing: the configuration has several tenants: demo, other, otp, p384\n',
+    ]);
+    const config = parseDocument(readFileSync(service.description.configFile, 'utf8'));
+    for (const name of ['demo', 'otp', 'p384']) config.deleteIn(['tenants', name]);
+    const path = join(service.environment.directory, 'one-tenant.yaml');
+    writeFileSync(path, String(config));
+    const issued = await signetctlHere(['--config', path, '--json', ...args, '--name', 'only']);
+    expect(issued.status, issued.stderr).toBe(0);
+    expect(jsonOf(issued)).toMatchObject({ name: 'only', tenant: 'other' });
+    const shown = await signetctlHere(['--config', path, ...args, '--name', 'only-text']);
+    expect(shown.stdout).toMatch(/^tenant: +other$/m);
+  });
+
   it.each([
     ['--name', ['--name', 'a/b']],
     ['--roles', ['--roles', 'king']],

@@ -14,7 +14,7 @@ export function addClientCertificateCommands(client: Command, runs: Runs): void 
       .command('issue')
       .description('issue the certificate of a new client and register it')
       .requiredOption('--name <name>', 'name of the client: in the certificate and in the audit log')
-      .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
+      .option('--tenant <tenant>', 'tenant whose keys it uses; optional if the configuration has only one')
       .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
       .requiredOption(...directory)
       .option('--csr <file>', 'request of the client (PKCS #10), instead of a new key')

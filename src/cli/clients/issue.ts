@@ -8,11 +8,11 @@ import { ask } from '../service.ts';
 import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
 import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf } from './client-key.ts';
-import { checkTenant } from '../tenant.ts';
+import { checkTenant, onlyTenant } from '../tenant.ts';
 
 export const IssueOptions = z.object({
   name: z.string(),
-  tenant: z.string(),
+  tenant: z.string().optional(),
   roles: z.string(),
   directory: z.string(),
   csr: z.string().optional(),
@@ -26,7 +26,8 @@ export const IssueOptions = z.object({
  */
 export async function clientIssue(configPath: string, options: z.output<typeof IssueOptions>): Promise<Outcome> {
   const authority = clientAuthorityOf(configPath);
-  const { name, tenant, directory } = options;
+  const { name, directory } = options;
+  const tenant = options.tenant ?? onlyTenant(configPath);
   const roles = rolesIn(options.roles);
   const days = daysOf(options.days, '--days');
   const subject = commonNameOf(name, '--name');
