@@ -134,6 +134,18 @@ describe('signetctl ca', () => {
     expect(renewal.status).toBe(0);
     const renewed = certificate(join(directory, 'new.pem'));
     const old = certificate(issuing.certificate);
+    const [said = '', section = ''] = renewal.stdout.split('\nSet this in the configuration:\n\n');
+    for (const line of [
+      /^Issued the next certificate of "issuing", signed by "root"\.$/m,
+      new RegExp(`^certificate: +${join(directory, 'new.pem')}$`, 'm'),
+      /^issuer: +CN=.*Root.*,O=.*,C=FR$/m,
+      new RegExp(`^valid until: +${new Date(renewed.validTo).toISOString()}$`, 'm'),
+      new RegExp(`^SHA-256: +${renewed.fingerprint256.replaceAll(':', '').toLowerCase()}$`, 'm'),
+    ])
+      expect(said).toMatch(line);
+    expect(parse(section)).toEqual({
+      certificateAuthorities: { issuing: { certificate: join(directory, 'new.pem'), crossCertificates: [issuing.certificate] } },
+    });
     expect(renewed.publicKey.equals(old.publicKey)).toBe(true);
     expect(renewed.subject).toBe(old.subject);
     expect(renewed.serialNumber).not.toBe(old.serialNumber);
@@ -147,8 +159,18 @@ describe('signetctl ca', () => {
     directory = join(directory, 'new');
     const other = await init('--root', 'root-b', '--issuing', 'issuing-b', '--root-name', 'Other Root', '--issuing-name', 'Other CA');
     configure({ root, issuing, ...other });
-    const cross = await runHere('ca', 'certify', '--authority', 'root', '--by', 'root-b', '--directory', directory, '--file', 'cross.pem');
-    expect([cross.status, cross.stderr]).toEqual([0, expect.stringContaining('crossCertificates')]);
+    const args = ['--authority', 'root', '--by', 'root-b', '--directory', directory, '--file', 'cross.pem'];
+    const cross = await runHere('--json', 'ca', 'certify', ...args);
+    expect([cross.status, cross.stderr]).toEqual([0, expect.stringContaining('signetctl reload')]);
+    const crossed = certificate(join(directory, 'cross.pem'));
+    expect(jsonOf(cross)).toMatchObject({
+      certificate: join(directory, 'cross.pem'),
+      sha1: crossed.fingerprint.replaceAll(':', '').toLowerCase(),
+      sha256: crossed.fingerprint256.replaceAll(':', '').toLowerCase(),
+      serialNumber: crossed.serialNumber.toLowerCase(),
+      notAfter: new Date(crossed.validTo).toISOString(),
+      certificateAuthorities: { root: { crossCertificates: [join(directory, 'cross.pem')] } },
+    });
     expect(verify(other['root-b']?.certificate ?? '', '-untrusted', join(directory, 'cross.pem'), issuing.certificate)).toContain('OK');
   });
 

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { loadAuthority } from '../../certificates/configured-authority.ts';
 import { certifyAuthority } from '../../certificates/new-authority.ts';
-import { readCertificate } from '../../x509/certificate.ts';
+import { readCertificate, type Certificate } from '../../x509/certificate.ts';
+import { distinguishedNameText } from '../../x509/distinguished-name.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { publishedUrls, writeNew } from './authority-files.ts';
@@ -26,16 +29,48 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
   const settings = { years: yearsOf(options.years, '--years'), ...publishedUrls(options.publicUrl, options.by) };
   return withOperatorToken(configPath, async (token) => {
-    const der = await certifyAuthority(token, loadAuthority(token, by), loadAuthority(token, authority), settings);
-    const { sha1Fingerprint, notAfter } = readCertificate(der);
-    const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', der);
-    const json = { certificate, sha1: sha1Fingerprint, notAfter: notAfter.toISOString() };
+    const present = loadAuthority(token, authority);
+    const made = readCertificate(await certifyAuthority(token, loadAuthority(token, by), present, settings));
+    const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made.der);
+    const isRenewal = Buffer.compare(present.certificate.issuer, made.issuer) === 0;
+    const certificateAuthorities = {
+      [options.authority]: isRenewal
+        ? { certificate, crossCertificates: [...authority.crossCertificates, authority.certificate] }
+        : { crossCertificates: [...authority.crossCertificates, certificate] },
+    };
+    const lines = certificateFields(made);
     return {
-      json,
-      text: fields(Object.entries(json)),
-      notes: [
-        'for a renewal, set certificate to the new file and add the old one to crossCertificates; add a cross-certificate to crossCertificates',
-      ],
+      json: { certificate, ...Object.fromEntries(lines.map(({ member, value }) => [member, value])), certificateAuthorities },
+      text: [
+        `Issued ${isRenewal ? 'the next certificate' : 'a cross-certificate'} of "${options.authority}", signed by "${options.by}".\n`,
+        fields([['certificate', certificate], ...lines.map(({ label, value }) => [label, value] as const)]),
+        `\nSet this in the configuration:\n\n${stringify({ certificateAuthorities })}`,
+      ].join(''),
+      notes: ['once it is in the configuration, run signetctl config check and signetctl reload'],
     };
   });
+}
+
+interface CertificateField {
+  /** In JSON. */
+  readonly member: string;
+  readonly label: string;
+  readonly value: string;
+}
+
+/** Returns what an operator looks at before a certificate is put to use. */
+function certificateFields({ der, subject, issuer, serialNumber, notBefore, notAfter, sha1Fingerprint }: Certificate): CertificateField[] {
+  // As OpenSSL shows it: without the zero octet of a positive INTEGER.
+  const serial = Buffer.from(serialNumber)
+    .toString('hex')
+    .replace(/^00(?=.)/, '');
+  return [
+    { member: 'subject', label: 'subject', value: distinguishedNameText(subject) },
+    { member: 'issuer', label: 'issuer', value: distinguishedNameText(issuer) },
+    { member: 'serialNumber', label: 'serial number', value: serial },
+    { member: 'notBefore', label: 'valid from', value: notBefore.toISOString() },
+    { member: 'notAfter', label: 'valid until', value: notAfter.toISOString() },
+    { member: 'sha1', label: 'SHA-1', value: sha1Fingerprint },
+    { member: 'sha256', label: 'SHA-256', value: createHash('sha256').update(der).digest('hex') },
+  ];
 }
