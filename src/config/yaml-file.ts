@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml';
 import { ConfigError } from './config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { errorCode } from '../telemetry/error-code.ts';
@@ -33,13 +33,17 @@ export class YamlFile {
       throw new ConfigError(`${path}: ${unreadable(error)}`);
     }
     const lines = new LineCounter();
-    const document = parseDocument(text, { strict: true, uniqueKeys: true, prettyErrors: false, lineCounter: lines });
+    // logLevel: warnings quote the file, too.
+    const document = parseDocument(text, { strict: true, uniqueKeys: true, prettyErrors: false, lineCounter: lines, logLevel: 'error' });
     const [fault] = document.errors;
-    if (fault !== undefined) throw new ConfigError(`${path}:${position(lines, fault.pos[0])}: ${fault.message.replaceAll('\n', ' ')}`);
+    if (fault !== undefined) throw new ConfigError(`${path}:${position(lines, fault.pos[0])}: ${withoutContent(fault.message)}`);
+    const alias = unknownAlias(document);
+    if (alias !== undefined)
+      throw new ConfigError(`${path}:${position(lines, alias)}: this value begins with *, so YAML reads it as an alias: put it in quotes`);
     try {
       return new YamlFile(path, document.toJS(), document.contents, lines);
     } catch (error) {
-      throw new ConfigError(`${path}: ${reasonOf(error)}`);
+      throw new ConfigError(`${path}: ${withoutContent(reasonOf(error))}`);
     }
   }
 
@@ -88,6 +92,30 @@ export function locatedFault(path: string, text: string): string {
   } catch {
     return `${path}: ${text}`;
   }
+}
+
+/**
+ * Returns a message of the parser without what it quotes of the file, which may be a secret in the
+ * wrong place.
+ */
+function withoutContent(message: string): string {
+  return message
+    .replace(/(?:: |\\).*$/s, '')
+    .replaceAll('\n', ' ')
+    .trim();
+}
+
+/** Returns the offset of the first alias without an anchor before it. */
+function unknownAlias(document: Document): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document) !== undefined) return undefined;
+      offset = startOf(alias) ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 function startOf(node: unknown): number | undefined {
