@@ -4,7 +4,7 @@ import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { startBrowser } from '../test/console/browser.ts';
+import { startBrowser } from '../test/support/browser.ts';
 import { quickstartEnvironment } from '../test/support/quickstart-environment.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { newCertificate, OwnService } from '../support/own-service.ts';
 import { skipNote } from '../support/skip-note.ts';
-import { noBrowser, openPage, startBrowser } from './browser.ts';
+import { noBrowser, openPage, startBrowser } from '../support/browser.ts';
 import { consoleLink } from './console-request.ts';
 import { setConsole } from './console-setting.ts';
 

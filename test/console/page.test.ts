@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { description } from '../support/api.ts';
 import { skipNote } from '../support/skip-note.ts';
-import { accessibilityFaults, noBrowser, openPage, startBrowser } from './browser.ts';
+import { accessibilityFaults, noBrowser, openPage, startBrowser } from '../support/browser.ts';
 import { consoleLink } from './console-request.ts';
 import { lockedKey, namedKey } from './named-key.ts';
 

@@ -46,6 +46,7 @@ tr:target, .hit > .field, .hit > details > summary > .field, tr.hit, .operation.
 @media (max-width: 56rem) {
 body { display: block; } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); padding: 1rem; } nav h2 { margin: .7rem 0 .1rem; } nav li { display: inline-block; margin-right: .9rem; } main { padding: 1.25rem 1rem 4rem; }
 .operation > summary, .field, .fields .fields .field, .fields .fields .fields .field { grid-template-columns: minmax(0, 1fr); } .body { padding: .8rem; scroll-margin-top: 7rem; } .fields .fields { margin-left: 0; padding-left: .6rem; }
+th { white-space: normal; }
 #codes tr { display: grid; grid-template-columns: 4rem minmax(0, 1fr); padding: .4rem 0; border-bottom: 1px solid var(--line); } #codes thead { display: none; } #codes th, #codes td { border: 0; padding: 0; } #codes td:nth-child(3) { grid-column: 2; }
 }
 @media (prefers-reduced-motion: no-preference) { html { scroll-behavior: smooth; } }
