@@ -5,6 +5,7 @@ import { Parts } from './daemon/parts.ts';
 import { startService } from './daemon/start.ts';
 import { closeFailedStart } from './daemon/stopping.ts';
 import { nameProcess } from './service/process-name.ts';
+import { withPriority } from './telemetry/journal-priority.ts';
 import { createLog } from './telemetry/log.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -34,6 +35,6 @@ process.umask(0o077);
 try {
   await start(loadConfig(configPath), configPath);
 } catch (error) {
-  process.stderr.write(`signetd cannot start: ${reasonOf(error)}\n`);
+  process.stderr.write(`${withPriority('error', `signetd cannot start: ${reasonOf(error)}`)}\n`);
   process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? exitConfig : 1);
 }

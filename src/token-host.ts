@@ -4,12 +4,13 @@ import { ConfigError } from './config/config-error.ts';
 import { nameProcess } from './service/process-name.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { withPriority } from './telemetry/journal-priority.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
 import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/exit-codes.ts';
 
 function say(level: 'error' | 'warn', message: string): void {
-  process.stderr.write(`${JSON.stringify({ level, message })}\n`);
+  process.stderr.write(`${withPriority(level, JSON.stringify({ level, message }))}\n`);
 }
 
 /** The token host: the process that holds the PKCS#11 module. */

@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/config.ts';
 import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeDraft } from './draft.ts';
+import { reasonLines } from './journal.ts';
 import { run, tryRun, writeOwned } from './machine.ts';
 import { places, ports, users } from './places.ts';
 import { shareFiles } from './shared-files.ts';
@@ -34,22 +35,23 @@ export const startStep: Step = {
   title: 'Starting signetd',
   async run({ progress }) {
     giveRootMadeFiles(places.state);
+    const since = Date.now();
     run('systemctl', ['daemon-reload']);
     // A first boot may have enabled it, and signetd refuses a socket without a listener for it.
     run('systemctl', [progress.answers.publicUrl === '' ? 'disable' : 'enable', '--now', 'signetd-public.socket']);
     const { status, output } = tryRun('systemctl', ['enable', '--now', ...units]);
-    if (status !== 0) throw notStarted(output);
-    await untilReady();
+    if (status !== 0) throw notStarted(output, since);
+    await untilReady(since);
     return undefined;
   },
 };
 
-async function untilReady(): Promise<void> {
+async function untilReady(since: number): Promise<void> {
   const deadline = Date.now() + readySeconds * 1000;
   for (;;) {
     const { isReady, text } = await readiness();
     if (isReady) return;
-    if (Date.now() > deadline) throw notStarted(`signetd is not ready after ${readySeconds} s: ${text}`);
+    if (Date.now() > deadline) throw notStarted(`signetd is not ready after ${readySeconds} s: ${text}`, since);
     await delay(pollMs);
   }
 }
@@ -76,11 +78,11 @@ async function readiness(): Promise<{ readonly isReady: boolean; readonly text: 
   });
 }
 
-/** The reason, with the last lines of the journal. */
-function notStarted(reason: string): CommandError {
+/** The reason, with the lines of the journal about this start. */
+function notStarted(reason: string, since: number): CommandError {
   const journal = units.flatMap((unit) => {
-    const { output } = tryRun('journalctl', ['--no-pager', '--quiet', '--output=cat', '--lines=5', `--unit=${unit}`]);
-    return output === '' ? [] : [`${unit}:`, ...output.split('\n').map((line) => `  ${line}`)];
+    const told = reasonLines(unit, since);
+    return told.length === 0 ? [] : [`${unit}:`, ...told.map((line) => `  ${line}`)];
   });
   const lines = [reason, ...journal, 'mend the cause, then run signetctl setup again: it goes on from here'];
   return new CommandError(exitCodes.faultFound, lines.join('\n'));

@@ -5,6 +5,7 @@ import type { Handle } from 'pkcs11js';
 import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import { permit } from '../../service/unix-socket.ts';
+import { withPriority } from '../../telemetry/journal-priority.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
@@ -191,5 +192,5 @@ function fail(message: string): void {
 }
 
 function say(level: 'warn' | 'error', message: string): void {
-  process.stderr.write(`${JSON.stringify({ level, message })}\n`);
+  process.stderr.write(`${withPriority(level, JSON.stringify({ level, message }))}\n`);
 }

@@ -103,9 +103,19 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
     expect(JSON.parse(shell(curlIn(output)))).toMatchObject({ result: { resultMajor: 0 } });
     expect(shell('curl --silent http://127.0.0.1:8080/pki/issuing.crl | openssl crl -inform DER -noout -text')).toContain(
       'Example SA Issuing CA',
+    // What keeps the daemon itself from starting: its own reason is shown, not only that it failed.
+    shell('mkdir -p /var/log/signetd && echo taken >/var/log/signetd/audit && chown -R signetd:signetd /var/log/signetd');
+    const failed = setup('--unattended');
+    expect([failed.status, failed.output]).toEqual([1, expect.stringMatching(/^(?:signetctl: )? *signetd cannot start: .*audit/m)]);
+    expect(failed.output).not.toMatch(/Scheduled restart job|Main process exited/);
+    shell('rm /var/log/signetd/audit');
+
     );
 
     // Nothing secret is in clear, but for the client's files, which only root can read.
+    expect(machine.run('journalctl', '--no-pager', '--output=cat', '--unit=signetd.service', '--priority=warning')).toContain(
+      'signetd cannot start: ',
+    );
     expect(shell('find /etc/signetd /etc/credstore.encrypted -type f -perm /077 -path "*clients*"')).toBe('');
     expect(shell('find /etc/signetd/clients /etc/credstore.encrypted -maxdepth 0 -printf "%m %u\\n"')).toBe('700 root\n700 root\n');
     expect(machine.try('grep', '-rl', '--exclude-dir=credentials', 'PRIVATE KEY', '/etc/signetd', '/var/lib', '/run').output).toMatch(
