@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { ClientView } from '../../admin/views.ts';
 import { withOperatorToken } from '../ca/token-work.ts';
 import { certified, commonNameOf } from '../clients/authority.ts';
@@ -18,10 +18,28 @@ import type { Step, StepContext, Waiting } from './step.ts';
 import { say } from './terminal.ts';
 
 const clientDays = 730;
+const endings = ['pem', 'key', 'p12', 'p12.password'] as const;
 
 /** Files of the first client. */
-export function clientFile({ client, clientDirectory }: Answers, ending: 'pem' | 'key' | 'p12' | 'p12.password'): string {
+export function clientFile({ client, clientDirectory }: Answers, ending: (typeof endings)[number]): string {
   return join(clientDirectory, `${client}.${ending}`);
+}
+
+/** Directory of what the first signature leaves. */
+export function firstSignatureDirectory({ client, clientDirectory }: Answers): string {
+  return join(clientDirectory, `${client}-first-signature`);
+}
+
+/**
+ * Returns the files of the first client that are there before setup has made any.
+ * @param given by the operator, which may be in their place already
+ */
+export function clientFilesThere(answers: Answers, given: readonly (string | undefined)[]): string[] {
+  const kept = new Set(given.flatMap((file) => (file === undefined ? [] : [resolve(file)])));
+  const made = answers.clients === 'own' ? endings : (['pem', 'key'] as const);
+  return [...made.map((ending) => clientFile(answers, ending)), firstSignatureDirectory(answers)].filter(
+    (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined && !kept.has(path),
+  );
 }
 
 /** The certificate and key of the first client. */
@@ -41,7 +59,7 @@ async function issue({ progress }: StepContext): Promise<undefined> {
   if (clientAuthority === undefined) throw new Error('the CA is made before');
   const { client, clientDirectory } = progress.answers;
   // Of a run that ended before it noted what it had made.
-  for (const ending of ['pem', 'key', 'p12', 'p12.password'] as const) rmSync(clientFile(progress.answers, ending), { force: true });
+  for (const ending of endings) rmSync(clientFile(progress.answers, ending), { force: true });
   const key = newTlsKey('P-256');
   const { subjectPublicKeyInfo } = key;
   try {

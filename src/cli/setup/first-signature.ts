@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandError, exitCodes } from '../exit-codes.ts';
-import { clientFile } from './client-steps.ts';
-import { ownDirectory } from './machine.ts';
+import { clientFile, firstSignatureDirectory } from './client-steps.ts';
+import { ownDirectory, writeOwned } from './machine.ts';
 import { places, ports } from './places.ts';
 import type { SetupProgress } from './progress.ts';
 import { hostsOf } from './server-step.ts';
@@ -38,10 +38,11 @@ export interface FirstSignature {
  */
 export async function signFirstDocument(progress: SetupProgress): Promise<FirstSignature> {
   const { answers } = progress;
-  const directory = join(answers.clientDirectory, `${answers.client}-first-signature`);
+  // If it is there, an earlier run of this setup has made it.
+  const directory = firstSignatureDirectory(answers);
   ownDirectory(directory, 'root', 'root', 0o700);
   const file = (name: string): string => join(directory, name);
-  writeFileSync(file('document.txt'), 'The first document that signetd signed here.\n');
+  writeOwned(file('document.txt'), 'The first document that signetd signed here.\n', 0o600);
   const created = await call(Created, progress, '/sign/pki/createCertificate', {
     certificationRequestInfo: {
       signatureActivationProtocol: 'PASSWORD',
@@ -57,9 +58,9 @@ export async function signFirstDocument(progress: SetupProgress): Promise<FirstS
     ],
   };
   // It has the password of the key.
-  writeFileSync(file('sign.json'), JSON.stringify(body), { mode: 0o600 });
+  writeOwned(file('sign.json'), JSON.stringify(body), 0o600);
   const { evidenceObject } = await call(Signed, progress, '/sign/signature/sign', body);
-  writeFileSync(file('document.txt.p7s'), Buffer.from(evidenceObject.document.base64Data.base64Value, 'base64'));
+  writeOwned(file('document.txt.p7s'), Buffer.from(evidenceObject.document.base64Data.base64Value, 'base64'), 0o600);
   const verdict = verified(progress, file('document.txt.p7s'), file('document.txt'));
   return {
     ...{ document: file('document.txt'), signature: file('document.txt.p7s'), verdict },

@@ -6,14 +6,14 @@ import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { answersIn, answersOf, checkLacks } from './answers.ts';
 import { authorityStep } from './authority-step.ts';
-import { clientFile, clientStep, registrationStep } from './client-steps.ts';
+import { clientFile, clientFilesThere, clientStep, registrationStep } from './client-steps.ts';
 import { credentialKeys } from './credentials.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { isActive, tryRun } from './machine.ts';
 import { places, ports } from './places.ts';
 import { planOf } from './plan.ts';
 import { earlierProgress, forgetProgress, SetupProgress } from './progress.ts';
-import { questions, type QuestionId } from './questions.ts';
+import { questions, type Answers, type QuestionId } from './questions.ts';
 import { serverStep } from './server-step.ts';
 import { configurationStep, startStep } from './service-steps.ts';
 import type { RunOptions, Step } from './step.ts';
@@ -63,6 +63,7 @@ async function prepared(options: SetupOptions): Promise<Outcome> {
   if (earlier === undefined) await checkFresh(options);
   const known = earlier === undefined ? undefined : answersIn(earlier.answers);
   const answers = await answersOf(options, known, asks);
+  if (earlier === undefined) checkClientFiles(answers, options);
   if (!options.planOnly) checkLacks(answers);
   const progress = new SetupProgress(answers, earlier ?? { answers: { ...answers }, done: [] });
   say(earlier === undefined ? 'Setup will' : 'Setup goes on with what is not done yet. As a whole it will');
@@ -163,6 +164,14 @@ async function checkFresh({ overwrite, planOnly }: SetupOptions): Promise<void> 
       if ((await listenFault(host, port)) !== undefined) faults.push(`port ${port} is taken by another program`);
   }
   if (faults.length > 0) throw new CommandError(exitCodes.refused, faults.join('\n'));
+}
+
+/** @throws {CommandError} if setup would overwrite files of the first client */
+function checkClientFiles(answers: Answers, { clientCertificate, clientKey }: SetupOptions): void {
+  const there = clientFilesThere(answers, [clientCertificate, clientKey]);
+  if (there.length === 0) return;
+  const faults = there.map((path) => `${path} exists, and setup overwrites nothing: move it away, or choose another --client-directory`);
+  throw new CommandError(exitCodes.refused, faults.join('\n'));
 }
 
 function keepOldConfiguration(): void {

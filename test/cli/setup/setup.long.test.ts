@@ -85,6 +85,14 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
       output: expect.stringContaining('make the software token') as unknown,
     });
     expect(machine.try('ls', '/etc/signetd/signetd.yaml').status).toBe(2);
+    // Files of somebody else in the directory of the client.
+    shell('mkdir -p /etc/signetd/clients/app-first-signature && echo mine >/etc/signetd/clients/app.p12');
+    const overwriting = setup(...options);
+    expect(overwriting.status).toBe(5);
+    for (const name of ['app.p12', 'app-first-signature'])
+      expect(overwriting.output).toContain(`/etc/signetd/clients/${name} exists, and setup overwrites nothing`);
+    expect(machine.run('cat', '/etc/signetd/clients/app.p12')).toBe('mine\n');
+    shell('rm -r /etc/signetd/clients');
     // What makes the first run fail late.
     machine.run('systemctl', 'mask', '--runtime', 'signetd-public.socket');
     expect(setup(...options)).toMatchObject({ status: 1, output: expect.stringContaining('masked') as unknown });
