@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { until } from './until.ts';
 
 const program = '/usr/sbin/haproxy';
 const startMs = 30_000;
@@ -36,7 +36,7 @@ export class Haproxy {
     const child = spawn(program, ['-db', '-q', '-f', path], { stdio: ['ignore', 'ignore', 'inherit'] });
     const haproxy = new Haproxy(directory, child);
     try {
-      await vi.waitFor(async () => works(directory), { timeout: startMs });
+      await until(async () => works(directory), { timeoutMs: startMs });
     } catch (error) {
       await haproxy.stop();
       throw error;

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
-import { vi } from 'vitest';
 import { loadProfile, modulePath } from '../../src/token/host/module-profile.ts';
 import type { TokenConfig } from '../../src/config/token-config.ts';
+import { until } from './until.ts';
 
 const program = '/usr/libexec/p11-kit/p11-kit-server';
 const startMs = 30_000;
@@ -31,11 +31,11 @@ export class P11KitServer {
       env: { PATH: process.env['PATH'], ...token.environment },
       stdio: 'ignore',
     });
-    await vi.waitFor(
+    await until(
       () => {
         if (!existsSync(socketPath)) throw new Error(`p11-kit-server does not listen (exit code ${server.exitCode})`);
       },
-      { timeout: startMs },
+      { timeoutMs: startMs },
     );
     return new P11KitServer(server, socketPath);
   }

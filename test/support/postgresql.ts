@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { vi } from 'vitest';
 import { StateConfig } from '../../src/config/state-config.ts';
+import { until } from './until.ts';
 
 const debianDirectories = ['15', '16', '17', '14', '13'].map((version) => `/usr/lib/postgresql/${version}/bin`);
 const startMs = 30_000;
@@ -55,12 +55,12 @@ export class ScratchPostgresql {
   async replicateSynchronously(): Promise<void> {
     await this.query('postgres', `alter system set synchronous_standby_names = '${standbyName}'`);
     await this.query('postgres', 'select pg_reload_conf()');
-    await vi.waitFor(
+    await until(
       async () => {
         const [row] = await this.query('postgres', "select count(*)::int as count from pg_stat_replication where sync_state = 'sync'");
         if (row?.['count'] !== 1) throw new Error('no standby replicates synchronously');
       },
-      { timeout: startMs },
+      { timeoutMs: startMs },
     );
   }
 

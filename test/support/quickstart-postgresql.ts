@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { roles } from '../../src/clients/caller.ts';
 import { registerClient } from '../../src/clients/registry.ts';
@@ -11,6 +10,7 @@ import { openSqliteStore, openStateStore } from '../../src/state/threaded-store.
 import type { ScratchPostgresql } from './postgresql.ts';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
 import { recordingLog } from './silent-log.ts';
+import { until } from './until.ts';
 
 const startMs = 30_000;
 
@@ -59,11 +59,11 @@ export async function startGateways({ directory }: QuickstartEnvironment): Promi
   rmSync(pid, { force: true });
   const env = { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory };
   const gateways = spawn(process.execPath, ['dist/quickstart/gateways.js', ports], { env, detached: true, stdio: 'ignore' });
-  await vi.waitFor(
+  await until(
     () => {
       if (!existsSync(pid)) throw new Error(`the gateways do not start (exit code ${gateways.exitCode})`);
     },
-    { timeout: startMs },
+    { timeoutMs: startMs },
   );
   gateways.unref();
 }

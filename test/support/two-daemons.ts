@@ -3,7 +3,6 @@ import { randomInt, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { registerClient } from '../../src/clients/registry.ts';
 import { loadTokenConfig } from '../../src/config/config.ts';
@@ -12,6 +11,7 @@ import { DaemonProcess } from './daemon-process.ts';
 import { ScratchPostgresql } from './postgresql.ts';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
 import { recordingLog } from './silent-log.ts';
+import { until } from './until.ts';
 
 export interface Instance {
   readonly daemon: DaemonProcess;
@@ -86,11 +86,11 @@ export async function startTokenHost(configFile: string): Promise<ChildProcess> 
     env: { PATH: process.env['PATH'], ...token.environment },
     stdio: 'ignore',
   });
-  await vi.waitFor(
+  await until(
     () => {
       if (!existsSync(token.socketPath)) throw new Error('the token host does not listen');
     },
-    { timeout: 120_000 },
+    { timeoutMs: 120_000 },
   );
   return host;
 }
