@@ -68,8 +68,10 @@ export function clientFields({ name, tenant, roles, publicKey }: ClientView, mor
   return fields([['name', name], ['tenant', tenant], ['roles', roles.join(', ')], ['public key', publicKey], ...more]);
 }
 
+export const RevokeOptions = z.object({ client: z.string() });
+
 /** `client revoke`: once it returns, nothing more is signed for the client. */
-export async function clientRevoke(configPath: string, client: string): Promise<Outcome> {
+export async function clientRevoke(configPath: string, { client }: z.output<typeof RevokeOptions>): Promise<Outcome> {
   const parsed = AdminRequest.safeParse({ command: 'client revoke', client });
   if (!parsed.success) throw new CommandError(exitCodes.usage, "give the client's name, or the 64 hexadecimal digits of its public key");
   const { result, notes } = await ask(configPath, parsed.data, ClientView);

@@ -10,6 +10,8 @@ import { checkTenant } from './tenant.ts';
 
 export const KeyListOptions = z.object({ tenant: z.string().optional() });
 export type KeyListOptions = z.output<typeof KeyListOptions>;
+export const KeyReference = z.object({ reference: z.string() });
+type KeyReference = z.output<typeof KeyReference>;
 
 /** `key list`: the callers' keys, fetched page by page. */
 export async function keyList(configPath: string, { tenant }: KeyListOptions): Promise<Outcome> {
@@ -35,8 +37,8 @@ export async function keyList(configPath: string, { tenant }: KeyListOptions): P
 }
 
 /** `key show`: everything known about a key except its secret. */
-export async function keyShow(configPath: string, given: string): Promise<Outcome> {
-  const reference = given.toLowerCase();
+export async function keyShow(configPath: string, given: KeyReference): Promise<Outcome> {
+  const reference = given.reference.toLowerCase();
   const request = AdminRequest.safeParse({ command: 'key show', reference });
   if (!request.success) throw new CommandError(exitCodes.usage, "give the key's reference: 40 hexadecimal digits");
   const { result: key, notes } = await look(configPath, request.data, {
@@ -60,13 +62,13 @@ export async function keyShow(configPath: string, given: string): Promise<Outcom
 }
 
 /** `key unlock`: unlocks a key and resets its attempts. */
-export async function keyUnlock(configPath: string, given: string): Promise<Outcome> {
+export async function keyUnlock(configPath: string, given: KeyReference): Promise<Outcome> {
   const { key, notes } = await askFor(configPath, 'key unlock', given);
   return { json: key, text: `The key's attempts are reset; its state is ${key.state}.`, notes };
 }
 
 /** `key remove`: destroys the private key. */
-export async function keyRemove(configPath: string, given: string): Promise<Outcome> {
+export async function keyRemove(configPath: string, given: KeyReference): Promise<Outcome> {
   const { key, notes } = await askFor(configPath, 'key remove', given);
   return { json: key, text: 'Private key destroyed; the certificate remains.', notes };
 }
@@ -74,9 +76,9 @@ export async function keyRemove(configPath: string, given: string): Promise<Outc
 async function askFor(
   configPath: string,
   command: 'key unlock' | 'key remove',
-  given: string,
+  { reference }: KeyReference,
 ): Promise<{ key: KeyView; notes: readonly string[] }> {
-  const request = AdminRequest.safeParse({ command, reference: given.toLowerCase() });
+  const request = AdminRequest.safeParse({ command, reference: reference.toLowerCase() });
   if (!request.success) throw new CommandError(exitCodes.usage, "give the key's reference: 40 hexadecimal digits");
   const { result, notes } = await ask(configPath, request.data, KeyView);
   return { key: result, notes };

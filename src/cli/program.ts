@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { z } from 'zod';
-import { roles } from '../clients/caller.ts';
+import type { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
@@ -9,10 +8,11 @@ import { thisBuild } from './build.ts';
 import { addBackupCommands } from './backup/commands.ts';
 import { addCaCommands } from './ca/commands.ts';
 import { NoOptions, type Runs } from './runs.ts';
-import { addClientCertificateCommands } from './clients/commands.ts';
+import { addClientCommands } from './clients/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { addHelpTexts } from './help-texts.ts';
-import { printAsJson, printFailure, printOutcome, printsJson, type Outcome } from './outcome.ts';
+import { addKeyCommands } from './key-commands.ts';
+import { printAsJson, printFailure, printOutcome, printsJson } from './outcome.ts';
 import { addSetupCommands } from './setup/commands.ts';
 import { addTokenCommands } from './token/commands.ts';
 import { addTsaCommands } from './tsa/commands.ts';
@@ -69,19 +69,24 @@ export function programOf(end: (exitCode: number) => void): Command {
     });
   };
 
-  /** The same for a command with one argument and no options. */
-  const runsOn = <M>(
-    command: Command,
-    load: () => Promise<M>,
-    actionOf: (module: M) => (configPath: string, argument: string) => Promise<Outcome>,
-  ): void => {
-    command.action(async (argument: unknown) => {
-      const { config } = command.optsWithGlobals<GlobalOptions>();
-      const run = actionOf(await load());
-      end(printOutcome(await run(config, z.string().parse(argument))));
-    });
-  };
+  addServiceCommands(program, runs);
+  addSetupCommands(program, runs);
+  addClientCommands(program, runs);
+  addKeyCommands(program, runs);
+  addStateCommands(program, runs);
+  addTokenCommands(program, runs);
+  addCaCommands(program, runs);
+  addTsaCommands(program, runs);
+  addTwoDDocCommands(program, runs);
+  addBackupCommands(program, runs);
+  addConfigCommands(program, runs);
+  addAuditCommands(program, runs);
+  addHelpTexts(program);
+  return program;
+}
 
+/** The commands about the service as a whole. */
+function addServiceCommands(program: Command, runs: Runs): void {
   runs(
     program.command('status').description('show the state of signetd'),
     async () => import('./status.ts'),
@@ -102,67 +107,10 @@ export function programOf(end: (exitCode: number) => void): Command {
     async () => import('./status.ts'),
     ({ reload }) => [NoOptions, reload],
   );
+}
 
-  addSetupCommands(program, runs);
-
-  const client = program.command('client').description('manage the clients of the API');
-  runs(
-    client
-      .command('add')
-      .description('register the public key of a client certificate')
-      .requiredOption('--certificate <file>', 'the certificate, PEM or DER')
-      .requiredOption('--name <name>', 'name of the client in the audit log')
-      .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
-      .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
-      .option('--replace', 'replace the registration of this public key'),
-    async () => import('./client.ts'),
-    ({ AddOptions, clientAdd }) => [AddOptions, clientAdd],
-  );
-  runs(
-    client.command('list').description('list the registered clients'),
-    async () => import('./client.ts'),
-    ({ clientList }) => [NoOptions, clientList],
-  );
-  runsOn(
-    client
-      .command('revoke')
-      .description('revoke a registration; once the command returns, nothing more is signed for the client')
-      .argument('<client>', 'name, or SHA-256 of the public key'),
-    async () => import('./client.ts'),
-    ({ clientRevoke }) => clientRevoke,
-  );
-  runs(
-    client.command('reload').description('reload the registered clients from the state store'),
-    async () => import('./client.ts'),
-    ({ clientReload }) => [NoOptions, clientReload],
-  );
-  addClientCertificateCommands(client, runs);
-
-  const key = program.command('key').description("manage the callers' keys");
-  runs(
-    key.command('list').description('list all keys with their states').option('--tenant <tenant>', 'only keys of this tenant'),
-    async () => import('./key.ts'),
-    ({ KeyListOptions, keyList }) => [KeyListOptions, keyList],
-  );
-  runsOn(
-    key.command('show').description('show a key').argument('<reference>', 'its keyReference.reference'),
-    async () => import('./key.ts'),
-    ({ keyShow }) => keyShow,
-  );
-  runsOn(
-    key.command('unlock').description('unlock a key and reset its attempts').argument('<reference>', 'its keyReference.reference'),
-    async () => import('./key.ts'),
-    ({ keyUnlock }) => keyUnlock,
-  );
-  runsOn(
-    key
-      .command('remove')
-      .description('permanently destroy a private key, without its secret')
-      .argument('<reference>', 'its keyReference.reference'),
-    async () => import('./key.ts'),
-    ({ keyRemove }) => keyRemove,
-  );
-
+/** `signetctl state …` */
+function addStateCommands(program: Command, runs: Runs): void {
   const state = program.command('state').description('compare the state store with the audit log');
   runs(
     state.command('compare').description('check whether the state store has every change in the audit log'),
@@ -176,24 +124,16 @@ export function programOf(end: (exitCode: number) => void): Command {
     async () => import('./state.ts'),
     ({ stateConfirm }) => [NoOptions, stateConfirm],
   );
+}
 
-  addTokenCommands(program, runs);
-  addCaCommands(program, runs);
-  addTsaCommands(program, runs);
-  addTwoDDocCommands(program, runs);
-
-  addBackupCommands(program, runs);
-
+/** `signetctl config …` */
+function addConfigCommands(program: Command, runs: Runs): void {
   const config = program.command('config').description('check the configuration');
   runs(
     config.command('check').description('report every fault of the configuration'),
     async () => import('./config/check.ts'),
     ({ configCheck }) => [NoOptions, configCheck],
   );
-
-  addAuditCommands(program, runs);
-  addHelpTexts(program);
-  return program;
 }
 
 /** Prints an error and returns the exit code. */

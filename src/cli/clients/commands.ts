@@ -1,14 +1,50 @@
 import type { Command } from 'commander';
 import { roles } from '../../clients/caller.ts';
-import type { Runs } from '../runs.ts';
+import { NoOptions, type Runs } from '../runs.ts';
 import { tlsKeyTypes } from './client-key.ts';
 
 const directory = ['--directory <directory>', 'directory for the new files; none is overwritten'] as const;
 const keyType = ['--key-type <type>', `type of a new key: ${tlsKeyTypes.join(', ')}`, 'P-256'] as const;
 const days = ['--days <days>', 'validity, limited by that of the CA', '730'] as const;
 
-/** `signetctl client issue` and `client renew`, which need the CA of `clientAuthority`. */
-export function addClientCertificateCommands(client: Command, runs: Runs): void {
+/** `signetctl client …` */
+export function addClientCommands(program: Command, runs: Runs): void {
+  const client = program.command('client').description('manage the clients of the API');
+  runs(
+    client
+      .command('add')
+      .description('register the public key of a client certificate')
+      .requiredOption('--certificate <file>', 'the certificate, PEM or DER')
+      .requiredOption('--name <name>', 'name of the client in the audit log')
+      .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
+      .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
+      .option('--replace', 'replace the registration of this public key'),
+    async () => import('../client.ts'),
+    ({ AddOptions, clientAdd }) => [AddOptions, clientAdd],
+  );
+  runs(
+    client.command('list').description('list the registered clients'),
+    async () => import('../client.ts'),
+    ({ clientList }) => [NoOptions, clientList],
+  );
+  runs(
+    client
+      .command('revoke')
+      .description('revoke a registration; once the command returns, nothing more is signed for the client')
+      .argument('<client>', 'name, or SHA-256 of the public key'),
+    async () => import('../client.ts'),
+    ({ RevokeOptions, clientRevoke }) => [RevokeOptions, clientRevoke],
+  );
+  runs(
+    client.command('reload').description('reload the registered clients from the state store'),
+    async () => import('../client.ts'),
+    ({ clientReload }) => [NoOptions, clientReload],
+  );
+  addCertificateCommands(client, runs);
+}
+
+/** `client issue` and `client renew`, which need the CA of `clientAuthority`. */
+function addCertificateCommands(client: Command, runs: Runs): void {
   runs(
     client
       .command('issue')
