@@ -3,6 +3,7 @@ import { Router, type NextFunction, type Request, type Response } from 'express'
 import { runCommand, type AdminContext } from '../admin/commands.ts';
 import type { AdminRequest } from '../admin/protocol.ts';
 import { lastLines } from '../audit/last-lines.ts';
+import type { AdministrationEntry } from '../audit/record.ts';
 import { Problem, sendProblem } from '../http/problem.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
@@ -35,18 +36,30 @@ const runningVersion = version();
  * The operator console, to be mounted at `/console`. Everybody who reaches the listener sees what
  * /health/ready and /metrics say; an operator who is signed in sees the rest.
  */
-export function consoleRouter(parts: ConsoleParts): Router {
-  const { history, signIns, files, access, host } = parts;
-  const given = parts.administration;
-  const health = sharedHealth(given.health, () => `${given.token.ready} ${given.audit.status.writable}`);
-  const administration = { ...given, health };
+export function consoleRouter(given: ConsoleParts): Router {
+  const { health, token, audit } = given.administration;
+  const shared = sharedHealth(health, () => `${token.ready} ${audit.status.writable}`);
+  const parts = { ...given, administration: { ...given.administration, health: shared } };
   const router = Router({ caseSensitive: true, strict: true });
   router.use((request, _response, next) => {
-    checkAdmission(request, host);
+    checkAdmission(request, parts.host);
     if (request.path.startsWith('/api/')) checkSameOrigin(request);
     next();
   });
+  addPublicRoutes(router, parts);
+  addOperatorRoutes(router, parts);
+  addFiles(router, parts);
+  router.use(() => {
+    throw new Problem(404, 'the console has no such path');
+  });
+  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    sendProblem(response, problemOf(error, parts.administration));
+  });
+  return router;
+}
 
+/** What everybody may see, and the way in. */
+function addPublicRoutes(router: Router, { administration, history, signIns, access }: ConsoleParts): void {
   router.get('/api/overview', async (_request, response) => {
     answer(response, await overviewOf(administration));
   });
@@ -57,8 +70,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
     const signedIn = signIns.signIn(codeOf(request));
     if (signedIn === undefined) throw new Problem(401, 'this link was used already, or is too old; run signetctl console again');
     const { operator, session, token } = signedIn;
-    const entry = { kind: 'administration', request: randomUUID(), uid: operator.uid, via: 'console', command: 'console sign-in' } as const;
-    await administration.audit.administer(entry, async () => Promise.resolve({ value: undefined }));
+    await administration.audit.administer(entryOf('console sign-in', operator.uid), async () => Promise.resolve({ value: undefined }));
     administration.log.info('an operator signed in to the console', { uid: operator.uid });
     setCookie(request, response, session);
     answer(response, { token, operator: nameOf(operator), access, endsAt: new Date(operator.endsAt).toISOString() } satisfies SignedIn);
@@ -68,7 +80,10 @@ export function consoleRouter(parts: ConsoleParts): Router {
     setCookie(request, response, '');
     answer(response, {});
   });
+}
 
+/** What only operators see and do who are signed in. */
+function addOperatorRoutes(router: Router, { administration, signIns, access }: ConsoleParts): void {
   router.get('/api/service', async (request, response) => {
     const operator = operatorOf(request, signIns);
     const signedInUntil = new Date(operator.endsAt).toISOString();
@@ -77,18 +92,19 @@ export function consoleRouter(parts: ConsoleParts): Router {
   router.get('/api/keys', async (request, response) => {
     const { uid } = operatorOf(request, signIns);
     const query = keyQueryOf(request);
-    const entry = { kind: 'administration', request: randomUUID(), uid, via: 'console', command: 'key list' } as const;
-    const value = await administration.audit.administer(entry, async () => ({ value: await searchKeys(administration.store, query) }));
-    answer(response, value satisfies FoundKeys);
+    const found = await administration.audit.administer(entryOf('key list', uid), async () => ({
+      value: await searchKeys(administration.store, query),
+    }));
+    answer(response, found satisfies FoundKeys);
   });
   router.get('/api/keys/:reference', async (request, response) => {
     const { uid } = operatorOf(request, signIns);
-    answer(response, await commanded(parts, { command: 'key show', reference: referenceOf(request) }, uid));
+    answer(response, await commanded(administration, { command: 'key show', reference: referenceOf(request) }, uid));
   });
   router.post('/api/keys/:reference/unlock', async (request, response) => {
     const { uid } = operatorOf(request, signIns);
     if (access !== 'operate') throw new Problem(403, 'the configuration lets the console change nothing (listeners.operations.console)');
-    answer(response, await commanded(parts, { command: 'key unlock', reference: referenceOf(request) }, uid));
+    answer(response, await commanded(administration, { command: 'key unlock', reference: referenceOf(request) }, uid));
   });
   router.get('/api/audit', async (request, response) => {
     operatorOf(request, signIns);
@@ -100,7 +116,10 @@ export function consoleRouter(parts: ConsoleParts): Router {
     const sections = configurationView(administration.config());
     answer(response, { path: administration.configPath, sections } satisfies ConfigurationInForce);
   });
+}
 
+/** The page itself. */
+function addFiles(router: Router, { files }: ConsoleParts): void {
   router.get('/', (request, response) => {
     // Relative addresses in the page need the slash.
     if (request.originalUrl.startsWith('/console/')) files.send(response, '');
@@ -109,13 +128,11 @@ export function consoleRouter(parts: ConsoleParts): Router {
   router.get('/:file', (request, response) => {
     files.send(response, request.params.file);
   });
-  router.use(() => {
-    throw new Problem(404, 'the console has no such path');
-  });
-  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    sendProblem(response, problemOf(error, administration));
-  });
-  return router;
+}
+
+/** The audit record of something that an operator does in the console. */
+function entryOf(command: string, uid: number): AdministrationEntry {
+  return { kind: 'administration', request: randomUUID(), uid, via: 'console', command };
 }
 
 /** Returns what everybody may know. */
@@ -127,7 +144,7 @@ async function overviewOf({ health, startedAt }: AdminContext): Promise<Overview
 }
 
 /** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */
-async function commanded({ administration }: ConsoleParts, request: AdminRequest, uid: number): Promise<unknown> {
+async function commanded(administration: AdminContext, request: AdminRequest, uid: number): Promise<unknown> {
   const answered = await runCommand(administration, request, uid, 'console');
   if (answered.outcome === 'done') return answered.result;
   throw new Problem(answered.outcome === 'refused' ? 409 : 503, answered.faults.join('; '));
