@@ -55,8 +55,8 @@ export async function withOperatorToken<T>(configPath: string, work: (token: Ope
       } finally {
         await store.close();
       }
-    } catch {
-      printNote('signetd is running, so the audit log does not record the use of keys by this command');
+    } catch (error) {
+      printNote(`the audit log does not record the use of keys by this command, since the state store cannot be used: ${reasonOf(error)}`);
     }
   });
 }
