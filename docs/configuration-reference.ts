@@ -1,11 +1,12 @@
 import { configurationSections, type MemberText } from './configuration-members.ts';
+import { wrapped } from './wrapped.ts';
 
 /** docs/configuration.md: each section and member of the configuration, from its JSON Schema. */
 export function configurationReference(schema: unknown): string {
   const sections = configurationSections(schema).flatMap(({ name, own, members }) => [
     '',
     `## ${name}`,
-    ...(own.description === undefined ? [] : ['', own.description]),
+    ...(own.description === undefined ? [] : ['', wrapped(own.description)]),
     '',
     '| member | type | default | meaning |',
     '|---|---|---|---|',

@@ -8,6 +8,7 @@ import { operations } from '../src/operations/table.ts';
 import { keyStates, stateTexts, transitions, uses } from '../src/keys/states.ts';
 import { resultCodes } from '../src/result-codes.ts';
 import { configurationReference } from './configuration-reference.ts';
+import { wrapped } from './wrapped.ts';
 
 /** Writes the generated documentation; with --check it only reports files that are out of date. */
 const generated = {
@@ -36,8 +37,9 @@ function resultCodesPage(): string {
     '',
     '<!-- Written by `npm run docs` from src/result-codes.ts. -->',
     '',
-    'Major 0: success. Major 1: the request itself is wrong, and repeating it is of no use. Major 2: the request is valid, but could not be carried out.',
-    'A message about a field starts with its JSON Pointer (RFC 6901).',
+    wrapped(
+      'Major 0: success. Major 1: the request itself is wrong, and repeating it is of no use. Major 2: the request is valid, but could not be carried out. A message about a field starts with its JSON Pointer (RFC 6901).',
+    ),
     '',
     '| major | minor | name | meaning |',
     '|---|---|---|---|',
@@ -87,7 +89,9 @@ function keyStatesPage(): string {
     '',
     '<!-- Written by `npm run docs` from src/keys/states.ts. -->',
     '',
-    'A key is `ACTIVE` when createCertificate answers. The diagram shows every transition that the state store allows; each is one commit.',
+    wrapped(
+      'A key is `ACTIVE` when createCertificate answers. The diagram shows every transition that the state store allows; each is one commit.',
+    ),
     '',
     '```mermaid',
     'stateDiagram-v2',
@@ -99,8 +103,9 @@ function keyStatesPage(): string {
     '|---|---|---|',
     ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${hasEnded(state) ? 'destroyed' : 'on the token'} |`),
     '',
-    '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is reported instead of `ACTIVE`, `LOCKED` and',
-    '`ON_HOLD`; `LOCKED` only instead of `ACTIVE`, although failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
+    wrapped(
+      '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is reported instead of `ACTIVE`, `LOCKED` and `ON_HOLD`; `LOCKED` only instead of `ACTIVE`, although failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
+    ),
     '',
     '| from | to | by |',
     '|---|---|---|',
@@ -110,8 +115,9 @@ function keyStatesPage(): string {
     '|---|---|',
     ...Object.values(uses).map(({ names, states }) => `| ${names} | ${states.map((state) => `\`${state}\``).join(', ')} |`),
     '',
-    'With a locked key all of these are 2/203, except `checkKey`. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is allowed in the states in which `sign` and `changePassword` are. If the key is',
-    'locked or in another state, `checkKey` does not evaluate the secret, and `secretVerified` is absent.',
+    wrapped(
+      'With a locked key all of these are 2/203, except `checkKey`. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is allowed in the states in which `sign` and `changePassword` are. If the key is locked or in another state, `checkKey` does not evaluate the secret, and `secretVerified` is absent.',
+    ),
     '',
   ].join('\n');
 }
