@@ -1,10 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { AccountComparison, type AccountVerdict } from '../audit/compare-account.ts';
 import { verifyAuditLog, type VerifyResult } from '../audit/verify.ts';
+import { PgRestore, PgRestoreMissing } from '../state/snapshot/pg-restore.ts';
 import { snapshotFacts, type SnapshotFacts } from '../state/snapshot/snapshot-facts.ts';
 import { SqliteSnapshot } from '../state/snapshot/sqlite-snapshot.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -39,17 +37,20 @@ export async function verifyBackup(
   backup: BackupFile,
   { work, progress }: { readonly work: WorkDirectory; readonly progress: (bytes: number) => void },
 ): Promise<Verified> {
-  let dump: DumpCheck | undefined;
+  let dump: PgRestore | undefined;
   try {
     const take = async (name: string, content: AsyncIterable<Uint8Array>): Promise<void> => {
       const [directory, file = ''] = name.split('/');
-      if (name.startsWith('state/postgresql.dump.')) await (dump ??= new DumpCheck()).take(content);
-      else if (name === 'state/state.sqlite') await work.write('state', 'state.sqlite', content);
+      if (name.startsWith('state/postgresql.dump.')) {
+        // It reads the dump while it is decrypted, so that no copy of it is on the disk.
+        dump ??= new PgRestore(['--file=/dev/null']);
+        for await (const piece of content) await dump.write(piece);
+      } else if (name === 'state/state.sqlite') await work.write('state', 'state.sqlite', content);
       else if (directory === 'audit' && auditFileForm.test(file)) await work.write('audit', file, content);
       else if (directory === 'account' && accountFileForm.test(file)) await work.write('account', file, content);
     };
     const manifest = await readBackup(backup, take, progress);
-    const state = manifest.state.kind === 'sqlite' ? await checkSqlite(work, manifest) : { ...(await dumped(dump)), facts: undefined };
+    const state = manifest.state.kind === 'sqlite' ? await checkSqlite(work, manifest) : { ...(await checkDump(dump)), facts: undefined };
     const log = await checkLog(work, manifest, state.facts);
     return {
       manifest,
@@ -59,12 +60,8 @@ export async function verifyBackup(
       notes: [...(state.notes ?? []), ...(log.notes ?? [])],
     };
   } finally {
-    dump?.kill();
+    await dump?.kill();
   }
-}
-
-async function dumped(dump: DumpCheck | undefined): Promise<Checked> {
-  return dump === undefined ? { faults: ['the backup has no state'] } : dump.end();
 }
 
 async function checkSqlite(work: WorkDirectory, manifest: Manifest): Promise<Checked & { readonly facts: SnapshotFacts | undefined }> {
@@ -148,42 +145,14 @@ async function consistencyFaults(directory: string, facts: SnapshotFacts, audit:
   }
 }
 
-/** Has pg_restore read a dump while it is decrypted, so that no copy of it is on the disk. */
-class DumpCheck {
-  readonly #child: ChildProcess;
-  readonly #said: Promise<string>;
-  readonly #closed: Promise<unknown[]>;
-  #fault: string | undefined;
-
-  constructor() {
-    this.#child = spawn('pg_restore', ['--file=/dev/null'], { stdio: ['pipe', 'ignore', 'pipe'] });
-    this.#said = this.#child.stderr === null ? Promise.resolve('') : text(this.#child.stderr);
-    this.#closed = once(this.#child, 'close').catch((error: unknown) => {
-      this.#fault = reasonOf(error);
-      return [];
-    });
-    // It ended early: its exit status says why.
-    this.#child.stdin?.on('error', () => undefined);
-  }
-
-  async take(content: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const chunk of content) {
-      const { stdin } = this.#child;
-      if (stdin === null || stdin.destroyed) continue;
-      if (!stdin.write(chunk)) await Promise.race([once(stdin, 'drain').catch(() => undefined), this.#closed]);
-    }
-  }
-
-  async end(): Promise<Checked> {
-    this.#child.stdin?.end();
-    const [code] = await this.#closed;
-    if (this.#fault?.includes('ENOENT') === true)
-      return { faults: [], notes: ['pg_restore is not installed (Debian package postgresql-client): the dump was not read'] };
-    if (code !== 0) return { faults: [`the dump cannot be read by pg_restore: ${(await this.#said).trim().replaceAll('\n', '; ')}`] };
+/** Waits until pg_restore has read the whole dump. */
+async function checkDump(dump: PgRestore | undefined): Promise<Checked> {
+  if (dump === undefined) return { faults: ['the backup has no state'] };
+  try {
+    await dump.end();
     return { faults: [], notes: ['pg_restore can read the dump; its rows are compared with the audit log at the next start'] };
-  }
-
-  kill(): void {
-    this.#child.kill();
+  } catch (error) {
+    if (error instanceof PgRestoreMissing) return { faults: [], notes: [`${error.message}: the dump was not read`] };
+    return { faults: [`the dump cannot be read: ${reasonOf(error)}`] };
   }
 }

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { Client, escapeIdentifier } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
-import { reasonOf } from '../../telemetry/reason-of.ts';
 import { clientOptions } from '../postgresql/client-options.ts';
+import { PgRestore } from './pg-restore.ts';
 import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 
 /** What is in a database before a restore. */
@@ -83,30 +80,15 @@ async function runRestore(config: PostgresqlConfig, pieces: AsyncIterable<Uint8A
     '--no-password',
     `--dbname=${config.database}`,
   ];
-  const child = spawn('pg_restore', options, { env: toolEnvironment(config), stdio: ['pipe', 'ignore', 'pipe'] });
-  const said = text(child.stderr);
-  let missing = false;
-  const closed = once(child, 'close').catch((error: unknown) => {
-    missing = reasonOf(error).includes('ENOENT');
-    return [1];
-  });
-  // It ended early: its exit status says why.
-  child.stdin.on('error', () => undefined);
+  const program = new PgRestore(options, toolEnvironment(config));
   try {
-    for await (const piece of pieces) {
-      if (child.stdin.destroyed) break;
-      if (!child.stdin.write(piece)) await Promise.race([once(child.stdin, 'drain').catch(() => undefined), closed]);
-    }
+    for await (const piece of pieces) await program.write(piece);
   } catch (error) {
     // Without the rest of the dump it cannot commit.
-    child.kill('SIGKILL');
-    await closed;
+    await program.kill();
     throw error;
   }
-  child.stdin.end();
-  const [code] = await closed;
-  if (missing) throw new Error('pg_restore is not installed (Debian package postgresql-client)');
-  if (code !== 0) throw new Error(`pg_restore failed: ${(await said).trim().replaceAll('\n', '; ')}`);
+  await program.end();
 }
 
 async function tablesOf(client: Client): Promise<string[]> {
