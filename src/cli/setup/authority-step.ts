@@ -6,22 +6,12 @@ import { caImport } from '../ca/import.ts';
 import { caInit } from '../ca/init.ts';
 import { caRequest } from '../ca/request.ts';
 import { writeDraft } from './draft.ts';
-
 import { places } from './places.ts';
+import { Authority } from './progress.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
 import { publicUrlOf, shareFiles } from './shared-files.ts';
 
-const Made = z.object({
-  certificateAuthorities: z.record(
-    z.string(),
-    z.object({
-      certificate: z.string(),
-      chain: z.array(z.string()),
-      keyId: z.string(),
-      urls: z.record(z.string(), z.array(z.string())).optional(),
-    }),
-  ),
-});
+const Made = z.object({ certificateAuthorities: z.record(z.string(), Authority) });
 const Requested = z.object({ request: z.string(), keyId: z.string() });
 
 /** The issuing CA of the signing certificates. */

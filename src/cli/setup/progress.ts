@@ -6,7 +6,8 @@ import { writeOwned } from './machine.ts';
 import { places } from './places.ts';
 import type { Answers } from './questions.ts';
 
-const Authority = z.object({
+/** An authority as its section of the configuration has it. */
+export const Authority = z.object({
   certificate: z.string(),
   chain: z.array(z.string()),
   keyId: z.string(),

@@ -83,9 +83,12 @@ async function requestedCertificate(context: StepContext): Promise<Waiting | und
     };
   }
   const key = decryptedCredential('the key of the API', 'tls-key');
-  takeCertificate(options.serverCertificate, createPrivateKey(key), options.serverCa);
-  key.fill(0);
-  return undefined;
+  try {
+    takeCertificate(options.serverCertificate, createPrivateKey(key), options.serverCa);
+    return undefined;
+  } finally {
+    key.fill(0);
+  }
 }
 
 async function givenCertificate({ options }: StepContext): Promise<Waiting | undefined> {
@@ -94,12 +97,15 @@ async function givenCertificate({ options }: StepContext): Promise<Waiting | und
     return {
       waits: 'the certificate of the API and its key: run signetctl setup --server-certificate FILE --server-key FILE --server-ca FILE',
     };
-  const text = readSecretBytes(`file:${serverKey}`, 'anyone');
-  const key = createPrivateKey(Buffer.from(text));
-  takeCertificate(serverCertificate, key, serverCa);
-  storeCredential('tls-key', keyPem(key), credentialKey);
-  text.fill(0);
-  return Promise.resolve(undefined);
+  const bytes = readSecretBytes(`file:${serverKey}`, 'anyone');
+  try {
+    const key = createPrivateKey(bytes);
+    takeCertificate(serverCertificate, key, serverCa);
+    storeCredential('tls-key', keyPem(key), credentialKey);
+    return await Promise.resolve(undefined);
+  } finally {
+    bytes.fill(0);
+  }
 }
 
 /** @throws {CommandError} if the certificate is not that of the key, or is not valid now */
