@@ -33,8 +33,9 @@ export class AdminSocket {
   }
 
   /** @throws {Error} if another service listens there, or the socket cannot be created */
-  static async open({ socketPath, access, group }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
-    const admitted = access === 'group' ? admittedGroup(group) : undefined;
+  static async open(config: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
+    const { socketPath } = config;
+    const admitted = admittedGroup(config);
     const connections = new Connections(process.getuid?.() ?? 0);
     const waiting = new Set<Socket>();
     const server = createServer((socket) => {
@@ -68,10 +69,13 @@ export class AdminSocket {
   }
 }
 
-/** @throws {Error} if the machine has no such group */
-function admittedGroup(group: AdminConfig['group']): number {
+/**
+ * Returns the group whose members may use the socket; undefined if there is none.
+ * @throws {Error} if the machine has no such group
+ */
+export function admittedGroup({ access, group }: AdminConfig): number | undefined {
   try {
-    return groupNumber(group);
+    return access === 'group' ? groupNumber(group) : undefined;
   } catch (error) {
     throw new Error(`admin.group: ${reasonOf(error)}`, { cause: error });
   }

@@ -13,8 +13,9 @@ import { configurationView } from './configuration-view.ts';
 import type { MetricsHistory } from './history.ts';
 import { searchKeys } from './key-search.ts';
 import type { Access, AuditRecords, ConfigurationInForce, FoundKeys, Overview, Service, SignedIn } from './page/answers.ts';
+import type { OperatorGroup } from './operator-group.ts';
 import type { PageFiles } from './page-files.ts';
-import { codeOf, credentialsOf, keyQueryOf, momentOf, operatorOf, referenceOf, setCookie } from './requests.ts';
+import { codeOf, credentialsOf, keyQueryOf, momentOf, referenceOf, setCookie } from './requests.ts';
 import { sharedHealth } from './shared-health.ts';
 import { serviceView, type ServiceSources } from './service-view.ts';
 import type { Operator, SignIns } from './sign-ins.ts';
@@ -23,6 +24,7 @@ export interface ConsoleParts {
   readonly administration: AdminContext & ServiceSources;
   readonly history: MetricsHistory;
   readonly signIns: SignIns;
+  readonly operatorGroup: OperatorGroup;
   readonly files: PageFiles;
   readonly access: Access;
   /** `listeners.operations.host`. */
@@ -59,7 +61,8 @@ export function consoleRouter(given: ConsoleParts): Router {
 }
 
 /** What everybody may see, and the way in. */
-function addPublicRoutes(router: Router, { administration, history, signIns, access }: ConsoleParts): void {
+function addPublicRoutes(router: Router, parts: ConsoleParts): void {
+  const { administration, history, signIns, access } = parts;
   router.get('/api/overview', async (_request, response) => {
     answer(response, await overviewOf(administration));
   });
@@ -70,6 +73,7 @@ function addPublicRoutes(router: Router, { administration, history, signIns, acc
     const signedIn = signIns.signIn(codeOf(request));
     if (signedIn === undefined) throw new Problem(401, 'this link was used already, or is too old; run signetctl console again');
     const { operator, session, token } = signedIn;
+    await checkGroup(parts, operator.uid);
     await administration.audit.administer(entryOf('console sign-in', operator.uid), async () => Promise.resolve({ value: undefined }));
     administration.log.info('an operator signed in to the console', { uid: operator.uid });
     setCookie(request, response, session);
@@ -83,14 +87,22 @@ function addPublicRoutes(router: Router, { administration, history, signIns, acc
 }
 
 /** What only operators see and do who are signed in. */
-function addOperatorRoutes(router: Router, { administration, signIns, access }: ConsoleParts): void {
+function addOperatorRoutes(router: Router, parts: ConsoleParts): void {
+  const { administration, signIns, access } = parts;
+  const operatorOf = async (request: Request): Promise<Operator> => {
+    const operator = signIns.operator(credentialsOf(request));
+    if (operator === undefined) throw new Problem(401, 'sign in with a link from signetctl console');
+    await checkGroup(parts, operator.uid);
+    return operator;
+  };
+
   router.get('/api/service', async (request, response) => {
-    const operator = operatorOf(request, signIns);
+    const operator = await operatorOf(request);
     const signedInUntil = new Date(operator.endsAt).toISOString();
     answer(response, { operator: nameOf(operator), access, signedInUntil, ...(await serviceView(administration)) } satisfies Service);
   });
   router.get('/api/keys', async (request, response) => {
-    const { uid } = operatorOf(request, signIns);
+    const { uid } = await operatorOf(request);
     const query = keyQueryOf(request);
     const found = await administration.audit.administer(entryOf('key list', uid), async () => ({
       value: await searchKeys(administration.store, query),
@@ -98,21 +110,21 @@ function addOperatorRoutes(router: Router, { administration, signIns, access }: 
     answer(response, found satisfies FoundKeys);
   });
   router.get('/api/keys/:reference', async (request, response) => {
-    const { uid } = operatorOf(request, signIns);
+    const { uid } = await operatorOf(request);
     answer(response, await commanded(administration, { command: 'key show', reference: referenceOf(request) }, uid));
   });
   router.post('/api/keys/:reference/unlock', async (request, response) => {
-    const { uid } = operatorOf(request, signIns);
+    const { uid } = await operatorOf(request);
     if (access !== 'operate') throw new Problem(403, 'the configuration lets the console change nothing (listeners.operations.console)');
     answer(response, await commanded(administration, { command: 'key unlock', reference: referenceOf(request) }, uid));
   });
   router.get('/api/audit', async (request, response) => {
-    operatorOf(request, signIns);
+    await operatorOf(request);
     const { enabled, directory } = administration.config().audit;
     answer(response, { records: enabled ? (await lastLines(directory, auditRecordsSent)).map(recordOf) : [] } satisfies AuditRecords);
   });
-  router.get('/api/configuration', (request, response) => {
-    operatorOf(request, signIns);
+  router.get('/api/configuration', async (request, response) => {
+    await operatorOf(request);
     const sections = configurationView(administration.config());
     answer(response, { path: administration.configPath, sections } satisfies ConfigurationInForce);
   });
@@ -141,6 +153,19 @@ async function overviewOf({ health, startedAt }: AdminContext): Promise<Overview
   const isReady = Object.keys(faults).length === 0;
   const [now, started] = [new Date().toISOString(), startedAt.toISOString()];
   return { version: runningVersion, now, started, isReady, faults, warnings: health.warnings() };
+}
+
+/**
+ * Ends the sessions of an operator who may not use the admin socket any more.
+ * @throws {Problem} 401 then
+ */
+async function checkGroup({ operatorGroup, signIns, administration }: ConsoleParts, uid: number): Promise<void> {
+  if (await operatorGroup.admits(uid)) return;
+  if (signIns.end(uid)) {
+    await administration.audit.administer(entryOf('console end', uid), async () => Promise.resolve({ value: undefined }));
+    administration.log.info('a user who is not in the group of operators was signed out of the console', { uid });
+  }
+  throw new Problem(401, 'you are not in the group of operators (admin.group)');
 }
 
 /** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */

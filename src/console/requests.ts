@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem } from '../http/problem.ts';
 import { keyStates } from '../keys/states.ts';
 import type { KeyQuery } from './key-search.ts';
-import type { Credentials, Operator, SignIns } from './sign-ins.ts';
+import type { Credentials } from './sign-ins.ts';
 
 const Secret = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/);
@@ -51,13 +51,6 @@ export function credentialsOf(request: Request): Credentials {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
   const session = pairs.find(([name]) => name === cookieNameOf(request))?.[1];
   return { session: Secret.safeParse(session).data ?? '', token: Secret.safeParse(request.get('X-Console-Token')).data ?? '' };
-}
-
-/** @throws {Problem} 401 unless an operator is signed in */
-export function operatorOf(request: Request, signIns: SignIns): Operator {
-  const operator = signIns.operator(credentialsOf(request));
-  if (operator === undefined) throw new Problem(401, 'sign in with a link from signetctl console');
-  return operator;
 }
 
 /** `session`: empty to remove the cookie. */

@@ -79,6 +79,14 @@ export class SignIns {
     if (this.operator(credentials) !== undefined) this.#sessions.delete(hashed(credentials.session));
   }
 
+  /** Ends all sessions of a user, and removes their code. Returns whether there was a session. */
+  end(uid: number): boolean {
+    for (const [hash, held] of this.#codes) if (held.uid === uid) this.#codes.delete(hash);
+    const own = [...this.#sessions].filter(([, session]) => session.uid === uid);
+    for (const [hash] of own) this.#sessions.delete(hash);
+    return own.length > 0;
+  }
+
   #makeRoom(uid: number): void {
     for (const [hash, { endsAt }] of this.#sessions) if (endsAt <= this.#now()) this.#sessions.delete(hash);
     const own = [...this.#sessions].filter(([, session]) => session.uid === uid);

@@ -1,10 +1,12 @@
 import type { Express } from 'express';
 import type { Registry } from 'prom-client';
+import { admittedGroup } from '../admin/admin-socket.ts';
 import type { AdminContext, ConsoleLinks } from '../admin/commands.ts';
 import { CommandRefused } from '../admin/protocol.ts';
 import type { Config } from '../config/config.ts';
 import { consoleRouter } from '../console/console.ts';
 import { MetricsHistory } from '../console/history.ts';
+import { OperatorGroup } from '../console/operator-group.ts';
 import { PageFiles } from '../console/page-files.ts';
 import type { ServiceSources } from '../console/service-view.ts';
 import type { SignIns } from '../console/sign-ins.ts';
@@ -35,9 +37,10 @@ interface Surroundings {
 
 /** Returns what adds the console to the operations listener; nothing if it is switched off. */
 export function consoleMounts(
-  { console, host }: Operations,
+  { listeners, admin }: Pick<Config, 'listeners' | 'admin'>,
   { administration, signIns, metrics, log, parts }: Surroundings,
 ): ((app: Express) => void)[] {
+  const { console, host } = listeners.operations;
   if (console === 'off') return [];
   const history = parts.opened('history of the console', new MetricsHistory(metrics), (opened) => {
     opened.stop();
@@ -46,7 +49,7 @@ export function consoleMounts(
     log.warn('the console could not take a sample of the metrics', { reason: reasonOf(error) });
   });
   const router = consoleRouter({
-    ...{ history, signIns, host, access: console, files: new PageFiles() },
+    ...{ history, signIns, host, access: console, files: new PageFiles(), operatorGroup: new OperatorGroup(admittedGroup(admin), log) },
     administration: { ...administration, metrics },
   });
   return [

@@ -217,7 +217,7 @@ async function serve(
     (app: Express) => {
       mountDocumentation(app, paths, () => ({ limits: reloader.config.limits, check: async () => Promise.resolve() }));
     },
-    ...consoleMounts(config.listeners.operations, { administration, signIns, metrics: metrics.registry, log, parts }),
+    ...consoleMounts(config, { administration, signIns, metrics: metrics.registry, log, parts }),
   ];
   const servers: Servers = {
     api: apiListener.server,

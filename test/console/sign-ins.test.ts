@@ -55,6 +55,15 @@ describe('sign-ins to the console', () => {
     expect(signIns.operator(signedIn)).toBeUndefined();
   });
 
+  it('end all at once for one user, whose link then signs nobody in', () => {
+    const { signIns } = signInsAt();
+    const [mine, other] = [signIns.signIn(signIns.code(7).code), signIns.signIn(signIns.code(8).code)];
+    if (mine === undefined || other === undefined) throw new Error('both sign in');
+    const { code } = signIns.code(7);
+    expect([signIns.end(7), signIns.end(7)]).toEqual([true, false]);
+    expect([signIns.operator(mine), signIns.signIn(code), signIns.operator(other)?.uid]).toEqual([undefined, undefined, 8]);
+  });
+
   it('are eight of a user at most: a further one ends the oldest, of nobody else', () => {
     const { signIns } = signInsAt();
     const signIn = (uid: number): NonNullable<ReturnType<SignIns['signIn']>> => {
