@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { SyslogConfig } from '../config/syslog-config.ts';
 import { DirectoryLock } from '../service/directory-lock.ts';
@@ -20,6 +19,7 @@ import { SyslogForwarder } from './syslog/forwarder.ts';
 import { RefusedClients } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
 import { removableFiles, removeFiles, type Removable } from './removal.ts';
+import { UsesOutside } from './uses-outside.ts';
 
 const tickSeconds = 5;
 const refusedClientsSeconds = 60;
@@ -47,7 +47,7 @@ export class AuditLog implements Audit {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #late: LateRecords;
   readonly #running = new RunningRequests();
-  #usesOutside: string[] = [];
+  readonly #usesOutside: UsesOutside;
   #forwarder: SyslogForwarder | undefined;
 
   private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
@@ -57,6 +57,7 @@ export class AuditLog implements Audit {
     this.#writer = new GroupWriter(chain, options.log, () => {
       void this.#late.write().then(async () => this.#checkpoints.write());
     });
+    this.#usesOutside = new UsesOutside(this.#writer);
     this.#checkpoints = new CheckpointWriter(options, chain, this.#writer, kept);
     this.#late = new LateRecords(options.outbox, this.#writer, options.log);
   }
@@ -166,7 +167,7 @@ export class AuditLog implements Audit {
     this.#writer.checkWritable();
     return this.#checkpoints.writeForBackup(async (checkpoint) => {
       const stillRunning = await this.#running.endOfPresent(backupWaitSeconds * 1000);
-      await this.#writeUsesOutside();
+      await this.#usesOutside.write();
       return { ...checkpoint, stillRunning };
     });
   }
@@ -197,9 +198,7 @@ export class AuditLog implements Audit {
   }
 
   useOutside(use: string): void {
-    // The uses of one turn of the event loop make one record.
-    if (this.#usesOutside.length === 0) setImmediate(() => void this.#writeUsesOutside());
-    this.#usesOutside.push(use);
+    this.#usesOutside.add(use);
   }
 
   refuseClient(reason: string, address: string | undefined): void {
@@ -235,7 +234,7 @@ export class AuditLog implements Audit {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
-    await this.#writeUsesOutside();
+    await this.#usesOutside.write();
     await this.#late.stop();
     await this.#checkpoints.endPause();
     await this.#checkpoints.write();
@@ -245,7 +244,8 @@ export class AuditLog implements Audit {
     await this.#checkpoints.write();
     await this.#writer.close();
     await this.#forwarder?.stop();
-    if (this.#usesOutside.length > 0) this.#options.log.error(recordLost, { uses: this.#usesOutside });
+    const lost = this.#usesOutside.waiting;
+    if (lost.length > 0) this.#options.log.error(recordLost, { uses: lost });
     this.#lock.release();
   }
 
@@ -272,7 +272,7 @@ export class AuditLog implements Audit {
     });
     every(refusedClientsSeconds, async () => this.#writeRefused());
     every(sweepSeconds, async () => {
-      await this.#writeUsesOutside();
+      await this.#usesOutside.write();
       await this.#sweep();
     });
   }
@@ -280,17 +280,6 @@ export class AuditLog implements Audit {
   async #sweep(): Promise<void> {
     await this.#options.outbox?.sweep().catch((error: unknown) => {
       this.#options.log.warn('records that are already written stay in the audit outbox', { reason: reasonOf(error) });
-    });
-  }
-
-  /** Writes the uses outside of requests; what cannot be written now is tried again. */
-  async #writeUsesOutside(): Promise<void> {
-    const uses = this.#usesOutside;
-    if (uses.length === 0) return;
-    this.#usesOutside = [];
-    const entry = { kind: 'administration' as const, request: randomUUID(), command: 'sign for an authority', uses };
-    await this.#writer.append(entry).catch(() => {
-      this.#usesOutside = [...uses, ...this.#usesOutside];
     });
   }
 
