@@ -26,7 +26,7 @@ import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
-import { clientMetrics, configuredCertificateMetrics } from '../telemetry/client-metrics.ts';
+import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
 import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics, syslogMetrics } from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
