@@ -103,14 +103,6 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
       output: expect.stringContaining('began with') as unknown,
     });
 
-    const { status, output } = setup('--unattended');
-    expect([status, output]).toEqual([0, expect.stringContaining('signetd is set up and ready')]);
-    expect(output).toContain('OpenSSL has verified it');
-    expect(machine.run('sha256sum', '/etc/signetd/pki/root.pem', '/etc/signetd/tls/client-ca.pem')).toBe(roots);
-    expect(ready()).toContain('"ready"');
-    expect(JSON.parse(shell(curlIn(output)))).toMatchObject({ result: { resultMajor: 0 } });
-    expect(shell('curl --silent http://127.0.0.1:8080/pki/issuing.crl | openssl crl -inform DER -noout -text')).toContain(
-      'Example SA Issuing CA',
     // What keeps the daemon itself from starting: its own reason is shown, not only that it failed.
     shell('mkdir -p /var/log/signetd && echo taken >/var/log/signetd/audit && chown -R signetd:signetd /var/log/signetd');
     const failed = setup('--unattended');
@@ -118,12 +110,22 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
     expect(failed.output).not.toMatch(/Scheduled restart job|Main process exited/);
     shell('rm /var/log/signetd/audit');
 
-    );
-
-    // Nothing secret is in clear, but for the client's files, which only root can read.
+    const { status, output } = setup('--unattended');
+    expect([status, output]).toEqual([0, expect.stringContaining('signetd is set up and ready')]);
+    expect(output).toContain('OpenSSL has verified it');
     expect(machine.run('journalctl', '--no-pager', '--output=cat', '--unit=signetd.service', '--priority=warning')).toContain(
       'signetd cannot start: ',
     );
+    expect(machine.run('sha256sum', '/etc/signetd/pki/root.pem', '/etc/signetd/tls/client-ca.pem')).toBe(roots);
+    expect(ready()).toContain('"ready"');
+    // The key of the first signature is made before the first ones in advance.
+    expect(machine.run('journalctl', '--no-pager', '--unit=signetd.service')).not.toContain('no key was ready');
+    expect(JSON.parse(shell(curlIn(output)))).toMatchObject({ result: { resultMajor: 0 } });
+    expect(shell('curl --silent http://127.0.0.1:8080/pki/issuing.crl | openssl crl -inform DER -noout -text')).toContain(
+      'Example SA Issuing CA',
+    );
+
+    // Nothing secret is in clear, but for the client's files, which only root can read.
     expect(shell('find /etc/signetd /etc/credstore.encrypted -type f -perm /077 -path "*clients*"')).toBe('');
     expect(shell('find /etc/signetd/clients /etc/credstore.encrypted -maxdepth 0 -printf "%m %u\\n"')).toBe('700 root\n700 root\n');
     expect(machine.try('grep', '-rl', '--exclude-dir=credentials', 'PRIVATE KEY', '/etc/signetd', '/var/lib', '/run').output).toMatch(
