@@ -264,7 +264,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
           )
         ).ending,
       ).toBe(text);
-    expect(await store.run('deleteEndedAnswers', { now: Date.now() + 1, limit: 1, counter: 'test' })).toBe(1);
+    expect(await store.run('deleteEndedAnswers', { now: store.now() + 1000, limit: 1, counter: 'test' })).toBe(1);
   });
 
   it('hold large answers, and lose their parts with them', async () => {
