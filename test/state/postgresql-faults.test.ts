@@ -156,18 +156,20 @@ describe('a store on PostgreSQL', () => {
   });
 
   it('does not take the transaction of another server for its own after a failover', async () => {
-    const [primary, config] = [await ScratchPostgresql.start(), { database: '' }];
+    const primary = await ScratchPostgresql.start();
     const state = await primary.newDatabase();
-    config.database = databaseOf(state);
     const standby = await primary.startStandby();
     const { cutter, store } = await storeThrough('failover', state, primary);
+    const [{ lsn } = {}] = await primary.query('postgres', 'select pg_current_wal_lsn()::text as lsn');
+    const isCaughtUp = `select pg_last_wal_replay_lsn() >= '${String(lsn)}'::pg_lsn as caught_up`;
+    await expect.poll(async () => standby.query('postgres', isCaughtUp)).toEqual([{ caught_up: true }]);
     // What comes now is on the primary only.
     await standby.stop();
     cutter.target = undefined;
     cutter.cutAfter = (data) => data.includes('commit');
     const lost = store.run('announce', entry('lost'));
     lost.catch(() => undefined);
-    await vi.waitFor(async () => expect(await primary.query(config.database, 'select key_id from key_journal')).toHaveLength(1));
+    await expect.poll(async () => primary.query(databaseOf(state), 'select key_id from key_journal')).toHaveLength(1);
     await primary.stop('immediate');
     await standby.restart();
     await standby.promote();
@@ -191,9 +193,7 @@ describe('a store on PostgreSQL', () => {
     await standby.stop();
     const lost = store.run('announce', entry('lost'));
     lost.catch(() => undefined);
-    await vi.waitFor(async () =>
-      expect(await primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1),
-    );
+    await expect.poll(async () => primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1);
     await primary.stop('immediate');
     await primary.restart();
     await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
