@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lchownSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { withOperatorToken } from '../../src/cli/ca/token-work.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
@@ -75,6 +77,18 @@ describe.skipIf(notRoot !== undefined)(`a software token of another user${skipNo
     const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     await expect(withOperatorToken(scratch.configPath, async () => Promise.resolve())).rejects.toThrow(fault);
     printed.mockRestore();
+  });
+
+  it('is never used as root, however often it is asked, if root cannot become that user', async () => {
+    const program = `
+      import { loadTokenConfig } from './src/config/config.ts';
+      import { openModule } from './src/token/operator/module-questions.ts';
+      const module = await openModule(loadTokenConfig(process.argv[1]), process.argv[1], 60_000);
+      for (let count = 0; count < 2; count += 1) console.log(await module.ask('reportSlots', {}).then(() => 'used', (error) => error.message));
+      module.close();`;
+    const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', program, scratch.configPath];
+    const { stdout } = await promisify(execFile)('setpriv', ['--bounding-set=-setuid', ...node]);
+    expect(stdout).toBe('EPERM, Operation not permitted\n'.repeat(2));
   });
 
   it('is used as the owner of its settings, who can name any directory in them', async () => {

@@ -33,11 +33,12 @@ export function isToBecomeTokenOwner(): boolean {
 export function becomeTokenOwner(): void {
   const text = process.env[variable];
   if (text === undefined) return;
-  delete process.env[variable];
   const { uid, gid, groups, paths } = TokenOwner.parse(JSON.parse(text));
   process.setgroups?.(groups);
   process.setgid?.(gid);
   process.setuid?.(uid);
+  // Not before: if one of them fails, the next call must fail, too.
+  delete process.env[variable];
   for (const path of paths) {
     try {
       const { R_OK, W_OK, X_OK } = constants;

@@ -59,7 +59,8 @@ function pinReader(reference: string): () => Buffer {
   if (!isToBecomeTokenOwner()) return () => pinFrom(reference);
   try {
     const pin = pinFrom(reference);
-    return () => pin;
+    // A login wipes what it gets, and another one may follow if it failed.
+    return () => Buffer.from(pin);
   } catch (error) {
     return () => {
       throw error;
