@@ -36,6 +36,9 @@ class Cutter {
   /** Called with what the store sends; true cuts: what was sent goes to the server, its answer does not come back. */
   cutAfter: (data: Buffer) => boolean = () => false;
 
+  /** What was sent when it cuts does not go to the server either. */
+  isDeaf = false;
+
   /** Socket of the server; undefined where it cannot be reached. */
   target: string | undefined;
 
@@ -55,6 +58,10 @@ class Cutter {
         if (this.cutAfter(data)) {
           isCut = true;
           this.cutAfter = () => false;
+          if (this.isDeaf) {
+            near.destroy();
+            return;
+          }
         }
         far.write(data);
       });
@@ -156,20 +163,19 @@ describe('a store on PostgreSQL', () => {
   });
 
   it('does not take the transaction of another server for its own after a failover', async () => {
-    const primary = await ScratchPostgresql.start();
+    const [primary, config] = [await ScratchPostgresql.start(), { database: '' }];
     const state = await primary.newDatabase();
+    config.database = databaseOf(state);
     const standby = await primary.startStandby();
     const { cutter, store } = await storeThrough('failover', state, primary);
-    const [{ lsn } = {}] = await primary.query('postgres', 'select pg_current_wal_lsn()::text as lsn');
-    const isCaughtUp = `select pg_last_wal_replay_lsn() >= '${String(lsn)}'::pg_lsn as caught_up`;
-    await expect.poll(async () => standby.query('postgres', isCaughtUp)).toEqual([{ caught_up: true }]);
+    await standby.hasAllOf(primary);
     // What comes now is on the primary only.
     await standby.stop();
     cutter.target = undefined;
     cutter.cutAfter = (data) => data.includes('commit');
     const lost = store.run('announce', entry('lost'));
     lost.catch(() => undefined);
-    await expect.poll(async () => primary.query(databaseOf(state), 'select key_id from key_journal')).toHaveLength(1);
+    await vi.waitFor(async () => expect(await primary.query(config.database, 'select key_id from key_journal')).toHaveLength(1));
     await primary.stop('immediate');
     await standby.restart();
     await standby.promote();
@@ -183,6 +189,43 @@ describe('a store on PostgreSQL', () => {
     await primary.remove();
   });
 
+  it.each([
+    ['does not take the transaction of another client for its own after a crash of the server', 50],
+    ['repeats what a crash of the server undid', 0],
+  ])('%s', async (_name, others) => {
+    const primary = await ScratchPostgresql.start();
+    const state = await primary.newDatabase();
+    await primary.query('postgres', "alter system set wal_writer_delay = '10s'");
+    await primary.query('postgres', 'select pg_reload_conf()');
+    const { cutter, store } = await storeThrough(`crash-${others}`, state, primary);
+    cutter.isDeaf = true;
+    cutter.cutAfter = (data) => {
+      if (!data.includes('commit')) return false;
+      // It must not notice the broken connection, and write that the transaction is aborted.
+      primary.pause();
+      cutter.target = undefined;
+      return true;
+    };
+    const lost = store.run('announce', entry('lost'));
+    lost.catch(() => undefined);
+    await vi.waitFor(() => {
+      expect(cutter.target).toBeUndefined();
+    });
+    await primary.stop('killed');
+    await primary.restart();
+    for (let count = 0; count < others; count += 1) await primary.query('postgres', 'select pg_current_xact_id()');
+    cutter.target = primary.socketPath;
+    const outcome = await lost.then(
+      () => 'done',
+      (error: unknown) => (error instanceof StoreUnavailable ? error.code : error),
+    );
+    expect(outcome).toBe(others > 0 ? 'COMMIT_UNKNOWN' : 'done');
+    expect(await store.run('journal')).toEqual(others > 0 ? [] : [entry('lost')]);
+    await store.close();
+    await cutter.close();
+    await primary.remove();
+  });
+
   it('does not count a commit as done that the standby has not got, although the restarted primary shows it', async () => {
     const primary = await ScratchPostgresql.start();
     const state = await primary.newDatabase();
@@ -193,7 +236,9 @@ describe('a store on PostgreSQL', () => {
     await standby.stop();
     const lost = store.run('announce', entry('lost'));
     lost.catch(() => undefined);
-    await expect.poll(async () => primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1);
+    await vi.waitFor(async () =>
+      expect(await primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1),
+    );
     await primary.stop('immediate');
     await primary.restart();
     await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });

@@ -64,6 +64,18 @@ export class ScratchPostgresql {
     );
   }
 
+  /** Waits until a standby has what the primary has now. */
+  async hasAllOf(primary: ScratchPostgresql): Promise<void> {
+    const [end] = await primary.query('postgres', 'select pg_current_wal_lsn()::text as lsn');
+    await until(
+      async () => {
+        const [row] = await this.query('postgres', `select pg_last_wal_replay_lsn() >= '${String(end?.['lsn'])}' as has_all`);
+        if (row?.['has_all'] !== true) throw new Error('the standby lags behind');
+      },
+      { timeoutMs: startMs },
+    );
+  }
+
   /** Makes a standby the primary. */
   async promote(): Promise<void> {
     await this.query('postgres', `select pg_promote(true, ${startMs / 1000})`);
@@ -132,13 +144,14 @@ export class ScratchPostgresql {
     }
   }
 
-  /** `immediate`: as a crash would. */
-  async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
+  /** `immediate`: as a crash would. `killed`: all its processes at once, which write nothing more. */
+  async stop(how: 'fast' | 'immediate' | 'killed' = 'fast'): Promise<void> {
     const server = this.#server;
-    this.#server = undefined;
     if (server === undefined) return;
     const ended = new Promise((resolve) => server.once('exit', resolve));
-    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    if (how === 'killed') this.#signalAll('SIGKILL');
+    else server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    this.#server = undefined;
     await ended;
   }
 

@@ -7,7 +7,7 @@ import { textOf, type Work } from '../database.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Connection, Link } from './link.ts';
-import { isBroken, isConflict } from './postgresql-fault.ts';
+import { isBroken, isConflict, isFutureTransaction } from './postgresql-fault.ts';
 
 const maxConflicts = 12;
 const outcomeWaitMs = 5000;
@@ -17,17 +17,17 @@ const outcomeWaitMs = 5000;
  */
 class CommitUnknown extends Error {
   readonly transactionId: string;
-  readonly timeline: string;
+  readonly history: string;
   readonly values: unknown[][];
 
   constructor(
-    { transactionId, timeline }: { readonly transactionId: string; readonly timeline: string },
+    { transactionId, history }: { readonly transactionId: string; readonly history: string },
     values: unknown[][],
     cause: unknown,
   ) {
     super('the connection broke during a commit', { cause });
     this.transactionId = transactionId;
-    this.timeline = timeline;
+    this.history = history;
     this.values = values;
   }
 }
@@ -61,7 +61,7 @@ export async function commit(link: Link, group: readonly Work[]): Promise<unknow
   }
 }
 
-async function attempt({ client, db, timeline }: Connection, group: readonly Work[]): Promise<unknown[][]> {
+async function attempt({ client, db, history }: Connection, group: readonly Work[]): Promise<unknown[][]> {
   return db.connection().execute(async (connection) => {
     const transactionId = await begin(client);
     let values: unknown[][];
@@ -75,7 +75,7 @@ async function attempt({ client, db, timeline }: Connection, group: readonly Wor
       await sql`commit`.execute(connection);
       return values;
     } catch (error) {
-      throw isBroken(error) ? new CommitUnknown({ transactionId, timeline }, values, error) : error;
+      throw isBroken(error) ? new CommitUnknown({ transactionId, history }, values, error) : error;
     }
   });
 }
@@ -93,25 +93,26 @@ async function begin(client: Client): Promise<string> {
 
 /**
  * Checks whether the transaction was committed, and is where commits have to be: a server that was
- * restarted shows commits for which it still waits for its standby. After a failover nobody knows,
- * since the new primary gives the identifiers of transactions that it did not receive to others.
+ * restarted shows commits for which it still waits for its standby. After a failover or a crash, it
+ * may show the commit of another transaction that was given the same identifier; but one without a
+ * commit is without one in any case.
  * @throws {StoreUnavailable} if the server cannot be asked, or does not know
  */
-async function wasCommitted(link: Link, { transactionId, timeline }: CommitUnknown): Promise<boolean> {
+async function wasCommitted(link: Link, { transactionId, history }: CommitUnknown): Promise<boolean> {
   const deadline = performance.now() + outcomeWaitMs;
   for (;;) {
     try {
-      const status = await link.use(async ({ client, timeline: now }) => {
-        if (now !== timeline) return 'unknown';
-        const { rows } = await client.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [transactionId]);
-        const [row] = rows;
+      const status = await link.use(async ({ client, history: now }) => {
+        const shown = await statusOf(client, transactionId);
+        if (shown !== 'committed') return shown;
+        if (now !== history) return 'unknown';
         // A commit after it: it waits for the standby as long as the one before.
-        if (row?.status === 'committed') await client.query("select pg_logical_emit_message(true, 'signetd', '')");
-        return row?.status;
+        await client.query("select pg_logical_emit_message(true, 'signetd', '')");
+        return shown;
       });
       if (status === 'committed') return true;
       if (status === 'aborted') return false;
-      if (status === 'unknown') throw new StoreUnavailable('another server has taken over', { code: 'COMMIT_UNKNOWN' });
+      if (status === 'unknown') throw new StoreUnavailable('the server crashed, or another one has taken over', { code: 'COMMIT_UNKNOWN' });
     } catch (error) {
       if (isFault(error, 'COMMIT_UNKNOWN')) throw error;
       if (performance.now() > deadline) throw new StoreUnavailable(textOf(error), { code: 'COMMIT_UNKNOWN', cause: error });
@@ -119,5 +120,16 @@ async function wasCommitted(link: Link, { transactionId, timeline }: CommitUnkno
     if (performance.now() > deadline)
       throw new StoreUnavailable('the server does not know the outcome of the transaction', { code: 'COMMIT_UNKNOWN' });
     await delay(50);
+  }
+}
+
+/** Returns what the server says about a transaction; null if it has forgotten it. */
+async function statusOf(client: Client, transactionId: string): Promise<string | null | undefined> {
+  try {
+    const { rows } = await client.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [transactionId]);
+    return rows[0]?.status;
+  } catch (error) {
+    if (isFutureTransaction(error)) return 'aborted';
+    throw error;
   }
 }

@@ -14,8 +14,11 @@ const longestPauseMs = 1000;
 export interface Connection {
   readonly client: Client;
   readonly db: Kysely<Schema>;
-  /** Timeline of the server, which a failover changes: identifiers of transactions mean nothing on another one. */
-  readonly timeline: string;
+  /**
+   * Changes with a failover, and with a crash of the server: it may then give the identifiers of
+   * transactions that it has lost to others.
+   */
+  readonly history: string;
 }
 
 /**
@@ -104,10 +107,10 @@ export class Link {
     const client = new Client(clientOptions(this.#config));
     // The next use finds the connection broken; without a listener, the error would end the thread.
     client.on('error', () => undefined);
-    let timeline: string;
+    let history: string;
     try {
       await client.connect();
-      timeline = await prepare(client);
+      history = await prepare(client);
     } catch (error) {
       client.end().catch(() => undefined);
       client.connection.stream.destroy();
@@ -116,22 +119,24 @@ export class Link {
     client.once('end', () => {
       if (this.#connection?.client === client) this.#connection = undefined;
     });
-    return { client, db: kyselyOver(client), timeline };
+    return { client, db: kyselyOver(client), history };
   }
 }
 
 /**
  * Prepares a connection: commits are on the server's disk when they return, and the server accepts
- * writes. Returns its timeline, which does not change while the connection lives.
+ * writes. Returns its history: the timeline, which a failover changes, and the beginning of its
+ * statistics, which it discards when it recovers from a crash.
  */
 async function prepare(client: Client): Promise<string> {
-  const { rows } = await client.query<{ timeline: string | null }>(
-    `select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline,
+  const { rows } = await client.query<{ history: string | null }>(
+    `select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' ||
+         coalesce((select extract(epoch from stats_reset)::text from pg_stat_bgwriter), '') end as history,
        set_config('synchronous_commit', case when current_setting('synchronous_commit') = 'off' then 'on' else current_setting('synchronous_commit') end, false)`,
   );
-  const timeline = rows[0]?.timeline ?? null;
-  if (timeline === null) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
-  return timeline;
+  const history = rows[0]?.history ?? null;
+  if (history === null) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
+  return history;
 }
 
 /** Returns Kysely over this one connection, without a pool, since one task at a time uses it. */

@@ -25,6 +25,15 @@ export function isConflict(error: unknown): boolean {
   return state === '40001' || state === '40P01';
 }
 
+/**
+ * Checks whether the server has not yet given the identifier to a transaction: it lost the one that
+ * had it. For the error of pg_xact_status.
+ */
+export function isFutureTransaction(error: unknown): boolean {
+  // invalid_parameter_value
+  return sqlState(error) === '22023';
+}
+
 /** Checks whether the connection is unusable: the driver lost it, or the server ended it. */
 export function isBroken(error: unknown): boolean {
   const state = sqlState(error);
