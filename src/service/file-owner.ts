@@ -44,8 +44,9 @@ export function asOwnerOf<T>(directory: string, use: () => T): T {
   const owner = foreignOwner(directory);
   if (owner === undefined) return use();
   const groups = process.getgroups?.() ?? [];
-  native().accessFilesAs(owner.uid, owner.gid, [owner.gid]);
   try {
+    // If it is refused, the groups may have changed already.
+    native().accessFilesAs(owner.uid, owner.gid, [owner.gid]);
     return use();
   } finally {
     native().accessFilesAs(0, process.getegid?.() ?? 0, groups);

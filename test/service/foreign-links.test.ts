@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -74,6 +75,21 @@ describe.skipIf(notRoot !== undefined)(`a symbolic link that another user has pu
     expect(existsSync(target)).toBe(false);
     writeFileSync(target, '');
     expect(statSync(target).uid).toBe(0);
+  });
+
+  it('changes no group of root if root cannot become that user', () => {
+    const program = `
+      import { readFileSync } from 'node:fs';
+      import { asOwnerOf } from './src/service/file-owner.ts';
+      const groups = () => readFileSync('/proc/thread-self/status', 'utf8').match(/^(Gid|Groups):.*/gm).join();
+      try {
+        asOwnerOf(process.argv[1], () => console.log('root has become that user'));
+      } catch (error) {
+        console.log(error.message, groups());
+      }`;
+    const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', program, theirs];
+    const printed = execFileSync('setpriv', ['--bounding-set=-setuid', '--groups=0,1', ...node], { encoding: 'utf8' });
+    expect(printed.trim()).toBe('Operation not permitted Gid:\t0\t0\t0\t0,Groups:\t0 1');
   });
 
   it('is useless in the way to a directory', () => {
