@@ -29,6 +29,8 @@ export class Reconnection {
   #pauseMs = 0;
   #notBefore = 0;
   #lastReason = '';
+  /** Connections that were opened. */
+  #opened = 0;
 
   /**
    * Opens a connection.
@@ -36,16 +38,22 @@ export class Reconnection {
    */
   async make(open: () => Promise<Connection>): Promise<Connection> {
     if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
+    const openedBefore = this.#opened;
     try {
       const connection = await open();
+      this.#opened += 1;
       this.#pauseMs = 0;
       this.#notBefore = 0;
       return connection;
     } catch (error) {
-      this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
-      this.#notBefore = performance.now() + this.#pauseMs;
-      this.#lastReason = textOf(error);
-      throw new StoreUnavailable(this.#lastReason, { cause: error });
+      const reason = textOf(error);
+      // An attempt that began earlier tells nothing after one that succeeded.
+      if (this.#opened === openedBefore) {
+        this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
+        this.#notBefore = performance.now() + this.#pauseMs;
+        this.#lastReason = reason;
+      }
+      throw new StoreUnavailable(reason, { cause: error });
     }
   }
 }
