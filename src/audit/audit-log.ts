@@ -219,6 +219,8 @@ export class AuditLog implements Audit {
       kept: Math.min(this.#checkpoints.kept, this.#forwarder?.receivedRecord ?? Infinity),
     });
     if (found === undefined) return undefined;
+    if (this.#checkpoints.isPaused)
+      throw new Refusal('STORE_FULL', { message: 'a backup has just been made, so no file was removed; try again in a minute' });
     const place = await this.#writer.append(found.entry);
     if (!(await this.#checkpoints.cover(place.n)))
       throw new Refusal('STORE_FULL', { message: 'no checkpoint can be made, so no file was removed' });
@@ -236,7 +238,7 @@ export class AuditLog implements Audit {
     await this.#writeRefused();
     await this.#usesOutside.write();
     await this.#late.stop();
-    await this.#checkpoints.endPause();
+    await this.#checkpoints.endPauses();
     await this.#checkpoints.write();
     await this.#sweep();
     // Records that the state store holds the previous checkpoint's place: a store restored from an

@@ -45,8 +45,9 @@ export class CheckpointWriter {
   #notBefore = 0;
   /** For a backup: no checkpoint is written before this time (monotonic clock). */
   #pausedUntil = 0;
-  /** Number of backups that wait for their requests. */
+  /** Number of backups that wait for their requests: no checkpoint is written meanwhile. */
   #backups = 0;
+  #isStopping = false;
 
   constructor(options: CheckpointOptions, chain: Chain, writer: GroupWriter, kept: number) {
     this.#options = options;
@@ -80,9 +81,14 @@ export class CheckpointWriter {
     if (this.recordsSince >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.write();
   }
 
+  /** Checks whether a backup holds checkpoints back; it does so for seconds. */
+  get isPaused(): boolean {
+    return !this.#isStopping && (this.#backups > 0 || performance.now() < this.#pausedUntil);
+  }
+
   /** Writes a checkpoint, except during the pause for a backup. A failure is logged. */
   async write(): Promise<void> {
-    if (performance.now() >= this.#pausedUntil) await this.#writeOne();
+    if (!this.isPaused) await this.#writeOne();
   }
 
   /** Has a checkpoint cover the record. Returns false if none can be written. */
@@ -102,26 +108,23 @@ export class CheckpointWriter {
     const before = this.#last;
     const checkpoint = this.#writeOne();
     this.#backups += 1;
-    this.#pausedUntil = Infinity;
-    let pauseSeconds = 0;
     try {
       await checkpoint;
       const place = this.#last;
       if (place === undefined || place === before)
         throw new Refusal('STORE_FULL', { message: 'no checkpoint of the audit log can be made' });
       const settled = await settle(place);
-      pauseSeconds = backupPauseSeconds;
+      this.#pausedUntil = performance.now() + backupPauseSeconds * 1000;
       return settled;
     } finally {
       this.#backups -= 1;
-      if (this.#backups === 0) this.#pausedUntil = performance.now() + pauseSeconds * 1000;
     }
   }
 
-  /** Ends the pause for a backup once the checkpoint that is being written has ended. */
-  async endPause(): Promise<void> {
+  /** Ends every pause for a backup once the checkpoint that is being written has ended. */
+  async endPauses(): Promise<void> {
     await this.#writing;
-    this.#pausedUntil = 0;
+    this.#isStopping = true;
   }
 
   /** One at a time; the next one covers what comes in the meantime. */

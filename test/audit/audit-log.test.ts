@@ -101,6 +101,25 @@ describe('the audit log', () => {
     expect(written().at(-1)?.['n']).toBe(second.n + 6);
   });
 
+  it('makes no checkpoint after a backup because another one fails', async () => {
+    let tokenIsThere = true;
+    const real = scratch.signer;
+    const signer = {
+      publicKey: real.publicKey,
+      sign: async (bytes: Uint8Array) => (tokenIsThere ? real.sign(bytes) : Promise.reject(new Error('no token'))),
+    };
+    audit = await scratch.open({ signer, checkpointRecords: 2 });
+    const { n } = await audit.backupPoint();
+    await audit.record(requestEntry(1));
+    tokenIsThere = false;
+    await expect(audit.backupPoint()).rejects.toThrow('no checkpoint of the audit log can be made');
+    tokenIsThere = true;
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    for (let number = 2; number < 12; number += 1) await audit.record(requestEntry(number));
+    vi.useRealTimers();
+    expect(ofKind('checkpoint').at(-1)).toMatchObject({ n });
+  });
+
   it('makes checkpoints that OpenSSL verifies', async () => {
     audit = await scratch.open();
     await audit.record(requestEntry(1));

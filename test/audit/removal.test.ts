@@ -102,6 +102,14 @@ describe('the removal of old files', () => {
     expect((await log.verify()).bad).toBe(undefined);
   });
 
+  it('removes and records nothing while a backup holds checkpoints back', async () => {
+    const open = await fourDays();
+    await open.backupPoint();
+    const before = log.files();
+    await expect(open.removeBefore(day(3).getTime())).rejects.toThrow('a backup has just been made, so no file was removed');
+    expect(log.files()).toEqual(before);
+  });
+
   it('can be interrupted after any file', async () => {
     const open = await fourDays();
     const whole = log.files();
