@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const linkMs = 2 * 60_000;
 const sessionMs = 8 * 3600_000;
-/** A further session of a user replaces their oldest. */
-const sessionsMaxPerUser = 8;
+/** Of sessions, and of codes: a further one of a user replaces their oldest. */
+const heldMaxPerUser = 8;
 
 /** A signed-in operator. */
 export interface Operator {
@@ -34,7 +34,7 @@ export interface Credentials {
  */
 export class SignIns {
   readonly #now: () => number;
-  /** Hash of a code to its user. Each user has one code at a time. */
+  /** Hash of a code to its user, oldest first. */
   readonly #codes = new Map<string, Operator>();
   /** Hash of a session to the session, oldest first. */
   readonly #sessions = new Map<string, Session>();
@@ -43,9 +43,9 @@ export class SignIns {
     this.#now = now;
   }
 
-  /** Makes a code that signs a user in, once and soon. It replaces the one they had. */
+  /** Makes a code that signs a user in, once and soon. */
   code(uid: number): { readonly code: string; readonly endsAt: number } {
-    for (const [hash, held] of this.#codes) if (held.uid === uid || held.endsAt <= this.#now()) this.#codes.delete(hash);
+    this.#makeRoom(this.#codes, uid);
     const code = drawn();
     const endsAt = this.#now() + linkMs;
     this.#codes.set(hashed(code), { uid, endsAt });
@@ -58,7 +58,7 @@ export class SignIns {
     const held = this.#codes.get(hash);
     this.#codes.delete(hash);
     if (held === undefined || held.endsAt <= this.#now()) return undefined;
-    this.#makeRoom(held.uid);
+    this.#makeRoom(this.#sessions, held.uid);
     const credentials = { session: drawn(), token: drawn() };
     const operator = { uid: held.uid, endsAt: this.#now() + sessionMs };
     this.#sessions.set(hashed(credentials.session), { ...operator, tokenHash: hashed(credentials.token) });
@@ -87,10 +87,10 @@ export class SignIns {
     return own.length > 0;
   }
 
-  #makeRoom(uid: number): void {
-    for (const [hash, { endsAt }] of this.#sessions) if (endsAt <= this.#now()) this.#sessions.delete(hash);
-    const own = [...this.#sessions].filter(([, session]) => session.uid === uid);
-    for (const [hash] of own.slice(0, Math.max(0, own.length - sessionsMaxPerUser + 1))) this.#sessions.delete(hash);
+  #makeRoom(held: Map<string, Operator>, uid: number): void {
+    for (const [hash, { endsAt }] of held) if (endsAt <= this.#now()) held.delete(hash);
+    const own = [...held].filter(([, operator]) => operator.uid === uid);
+    for (const [hash] of own.slice(0, Math.max(0, own.length - heldMaxPerUser + 1))) held.delete(hash);
   }
 }
 
