@@ -15,18 +15,22 @@ const suffix = 'part';
 export async function writeNewFile<T>(path: string, write: (out: FileHandle) => Promise<T>): Promise<T> {
   removeAbandoned([path], suffix);
   const unfinished = unfinishedName(path, suffix);
-  const out = await open(unfinished, 'wx', 0o600).catch((error: unknown) => {
-    throw new Error(`${path} cannot be written: ${reasonOf(error)}`, { cause: error });
-  });
-  const end = removingOnSignal(unfinished);
+  const opening = open(unfinished, 'wx', 0o600);
+  const end = removingOnSignal(unfinished, opening);
   try {
-    const result = await write(out);
-    await out.sync();
-    await giveName(unfinished, path);
-    return result;
+    const out = await opening.catch((error: unknown) => {
+      throw new Error(`${path} cannot be written: ${reasonOf(error)}`, { cause: error });
+    });
+    try {
+      const result = await write(out);
+      await out.sync();
+      await giveName(unfinished, path);
+      return result;
+    } finally {
+      await out.close();
+      await rm(unfinished, { force: true });
+    }
   } finally {
-    await out.close();
-    await rm(unfinished, { force: true });
     end();
   }
 }
@@ -44,12 +48,18 @@ async function giveName(unfinished: string, path: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-/** A terminal's interrupt, and a stop of the unit, leave nothing behind. */
-function removingOnSignal(path: string): () => void {
+/**
+ * A terminal's interrupt, and a stop of the unit, leave nothing behind.
+ * @param opening settles when the file is there, or cannot be made
+ */
+function removingOnSignal(path: string, opening: Promise<unknown>): () => void {
   const numbers = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
   const handlers = Object.entries(numbers).map(([name, number]) => {
     const handler = (): void => {
-      void rm(path, { force: true }).finally(() => process.exit(128 + number));
+      void opening
+        .catch(() => undefined)
+        .then(async () => rm(path, { force: true }))
+        .finally(() => process.exit(128 + number));
     };
     process.once(name, handler);
     return [name, handler] as const;

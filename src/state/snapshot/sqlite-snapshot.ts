@@ -76,29 +76,41 @@ export class SqliteSnapshot implements StateSnapshot {
 
   /**
    * Copies to a file beside the database, on the same disk and for the same user alone, which has
-   * no name any more as soon as SQLite has it open: no copy stays behind, however the process ends.
-   * SQLite opens it by its name, so that root does not do this in a directory of another user, who
-   * could put a symbolic link in its place.
+   * no name any more as soon as SQLite has it open: from then on no copy stays behind, however the
+   * process ends. SQLite opens it by its name, so that root does not do this in a directory of
+   * another user, who could put a symbolic link in its place.
    */
   async #copy(): Promise<FileHandle> {
     removeAbandoned([this.#path], suffix);
     const own = ownDirectory(dirname(this.#path));
     const path = unfinishedName(own === undefined ? this.#path : join(own, basename(this.#path)), suffix);
-    const handle = await open(path, 'wx+', 0o600);
     let hasName = true;
     const removeName = (): void => {
       if (hasName) rmSync(path, { force: true });
       hasName = false;
     };
+    const removeAll = (): void => {
+      removeName();
+      if (own !== undefined) rmSync(own, { recursive: true, force: true });
+    };
+    // A signal may end the process in between.
+    process.once('exit', removeAll);
     try {
-      await backup(this.#database, path, { rate: pagesAtOnce, progress: removeName });
+      return await this.#copyTo(path, removeName);
+    } finally {
+      removeAll();
+      process.removeListener('exit', removeAll);
+    }
+  }
+
+  async #copyTo(path: string, opened: () => void): Promise<FileHandle> {
+    const handle = await open(path, 'wx+', 0o600);
+    try {
+      await backup(this.#database, path, { rate: pagesAtOnce, progress: opened });
       return handle;
     } catch (error) {
       await handle.close();
       throw error;
-    } finally {
-      removeName();
-      if (own !== undefined) rmSync(own, { recursive: true, force: true });
     }
   }
 }
