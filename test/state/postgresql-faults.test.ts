@@ -103,6 +103,11 @@ async function storeThrough(name: string, config: StateConfig, through = server)
   return { cutter, store };
 }
 
+/** The next attempt to connect comes within a second. */
+async function journalIs(store: StateStore, entries: readonly object[]): Promise<void> {
+  await expect.poll(async () => store.run('journal').catch(() => undefined)).toEqual(entries);
+}
+
 describe('a store on PostgreSQL', () => {
   it('is unavailable immediately while the server is away, and recovers by itself', async () => {
     const store = await openStateStore(await server.newDatabase(), recordingLog());
@@ -182,7 +187,7 @@ describe('a store on PostgreSQL', () => {
     for (let count = 0; count < 50; count += 1) await standby.query('postgres', 'select pg_current_xact_id()');
     cutter.target = standby.socketPath;
     await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
-    expect(await store.run('journal')).toEqual([]);
+    await journalIs(store, []);
     await store.close();
     await cutter.close();
     await standby.remove();
@@ -208,9 +213,8 @@ describe('a store on PostgreSQL', () => {
     };
     const lost = store.run('announce', entry('lost'));
     lost.catch(() => undefined);
-    await vi.waitFor(() => {
-      expect(cutter.target).toBeUndefined();
-    });
+    await expect.poll(() => cutter.target).toBeUndefined();
+    const begun = performance.now();
     await primary.stop('killed');
     await primary.restart();
     for (let count = 0; count < others; count += 1) await primary.query('postgres', 'select pg_current_xact_id()');
@@ -219,8 +223,10 @@ describe('a store on PostgreSQL', () => {
       () => 'done',
       (error: unknown) => (error instanceof StoreUnavailable ? error.code : error),
     );
-    expect(outcome).toBe(others > 0 ? 'COMMIT_UNKNOWN' : 'done');
-    expect(await store.run('journal')).toEqual(others > 0 ? [] : [entry('lost')]);
+    // After five seconds without the server, nobody asks it any more; a busy machine may need them for the restart.
+    if (performance.now() - begun < 4000) expect(outcome).toBe(others > 0 ? 'COMMIT_UNKNOWN' : 'done');
+    expect(outcome).toBeOneOf(others > 0 ? ['COMMIT_UNKNOWN'] : ['done', 'COMMIT_UNKNOWN']);
+    await journalIs(store, outcome === 'done' ? [entry('lost')] : []);
     await store.close();
     await cutter.close();
     await primary.remove();
