@@ -9,8 +9,11 @@ const maxCharacters = 64;
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > maxCharacters) return undefined;
   const written = name.toLowerCase();
+  const candidates = [...known];
+  const same = candidates.find((candidate) => candidate.toLowerCase() === written);
+  if (same !== undefined) return same;
   let closest: { readonly candidate: string; readonly edits: number } | undefined;
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     if (withoutSeparators(candidate) === withoutSeparators(name)) return candidate;
     // A third of a short name is another name.
     const editsMax = Math.min(3, Math.floor(candidate.length / 3));

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -76,13 +76,26 @@ const messagesNow = (): string[] => readdirSync(join(service.environment.directo
 async function strayKeys(): Promise<{ unfinished: string[]; orphaned: string[]; lost: string[] }> {
   const idsIn = async (rows: string): Promise<string[]> =>
     (await postgresql.query(database, `select key_id from ${rows}`)).map(({ key_id: id }) => String(id));
+  const audit = join(service.environment.directory, 'audit-shared');
+  const recordsOf = (id: string): string[] =>
+    readdirSync(audit).flatMap((name) =>
+      readFileSync(join(audit, name), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(id)),
+    );
   const unfinished = await idsIn('key_journal');
   const present = privateKeysOnToken(service.environment.directory).filter((id) => id.startsWith('43') && !keysBefore.has(id));
-  const recorded = [...(await idsIn("keys where state not in ('REMOVED', 'CONSUMED')")), ...(await idsIn('key_pool'))];
+  const inPool = await idsIn('key_pool');
+  const recorded = [...(await idsIn("keys where state not in ('REMOVED', 'CONSUMED')")), ...inPool];
   return {
     unfinished,
     orphaned: present.filter((id) => !recorded.includes(id)),
-    lost: recorded.filter((id) => !present.includes(id)),
+    lost: recorded
+      .filter((id) => !present.includes(id))
+      .map(
+        (id) =>
+          `${id}, ${inPool.includes(id) ? 'made ahead' : 'of a caller'}, ${keysBefore.has(id) ? '' : 'not '}from before; audited: ${recordsOf(id).join(' ')}`,
+      ),
   };
 }
 
