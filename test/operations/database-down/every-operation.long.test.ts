@@ -23,6 +23,9 @@ const awayMs = 3000;
 /** What comes of a repetition where no Idempotency-Key is taken, once the request was carried out. */
 const repeated: Readonly<Record<string, string>> = { 'pki/changePassword': '2/202', 'pki/removeKey': '2/204', 'files/DELETE': '404' };
 
+const pooledKeys = 4;
+const pooledTypes = ['P-256', 'P-384', 'RSA-2048'];
+
 /** Tables that requests change, with those of their columns that name the rows. */
 const tables = {
   keys: 'reference, key_id, state, encode(secret_mac, $$hex$$) as secret_mac, failures_since_success',
@@ -47,7 +50,7 @@ beforeAll(async () => {
   postgresql = await ScratchPostgresql.start();
   service = await OwnService.start(async (environment) => {
     const settings = { connectTimeoutSeconds: 1, statementTimeoutSeconds: 1, abandonedStepSeconds };
-    database = await moveToPostgresql(environment, postgresql, { settings, more: { keyPool: { keys: 4 } } });
+    database = await moveToPostgresql(environment, postgresql, { settings, more: { keyPool: { keys: pooledKeys } } });
     await startGateways(environment);
     keysBefore = new Set(privateKeysOnToken(environment.directory));
   });
@@ -68,6 +71,11 @@ async function stateNow(): Promise<Record<string, unknown>> {
     return [table, rows.map((row) => JSON.stringify(row)).toSorted()] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+async function keysMadeAhead(): Promise<[type: string, keys: number][]> {
+  const rows = await postgresql.query(database, 'select key_type, count(*)::int as keys from key_pool group by key_type order by key_type');
+  return rows.map(({ key_type: type, keys }) => [String(type), Number(keys)]);
 }
 
 const messagesNow = (): string[] => readdirSync(join(service.environment.directory, 'outbox')).toSorted();
@@ -151,6 +159,8 @@ describe('every operation while the database', () => {
     '%s is refused with 503 and Retry-After, changes nothing, and works again when the database is back',
     async (what, { away, back }) => {
       const prepared = await requests.prepare();
+      // A key that is being made ahead is announced in the state.
+      await expect.poll(keysMadeAhead).toEqual(pooledTypes.map((type) => [type, pooledKeys]));
       await expect.poll(strayKeys).toEqual(noStrayKeys);
       const before = { state: await stateNow(), messages: messagesNow() };
       await away();
