@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
+import { errorCode } from '../../telemetry/error-code.ts';
 import { clientOptions } from '../postgresql/client-options.ts';
 import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
-import { errorCode } from '../../telemetry/error-code.ts';
 
 const rowsAtOnce = 1000;
 const pieceBytes = 8 * 1024 * 1024;
