@@ -3,26 +3,26 @@ import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { AttemptSlots } from './attempt-slots.ts';
-import type { GivenSecret, OtpAction } from './credentials.ts';
+import type { GivenSecret, SecretAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
 import { checkUsable, takesOtps, type ActivatableKey, type StoredSecret } from './key-record.ts';
 import type { KnownSecrets, SecretMark } from './known-secrets.ts';
 import { Reservations, type ReservationTimes } from './reservations.ts';
-import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
+import { isActivationData, isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
 
 /** A use of a key that needs a secret. */
-export interface Asked<P extends OtpAction> {
+export interface Asked<P extends SecretAction> {
   readonly use: Use;
   readonly action: P;
   readonly given: GivenSecret;
 }
 
 /** Asks the token about the candidates of an attempt. */
-type Ask<P extends OtpAction> = (reserved: Reserved<P>) => Promise<Verdict>;
+type Ask<P extends SecretAction> = (reserved: Reserved<P>) => Promise<Verdict>;
 
 /** Makes the caller's answer from the signature values. */
 export type Complete<T extends object> = (values: readonly Uint8Array[]) => Promise<T>;
@@ -30,18 +30,18 @@ export type Complete<T extends object> = (values: readonly Uint8Array[]) => Prom
 /** Result of an attempt; there is an answer if it was asked to be completed. */
 type AttemptOutcome<T extends object> = { readonly verified: false } | { readonly verified: true; readonly answer: T | undefined };
 
-interface KeyUse<P extends OtpAction> extends Asked<P> {
+interface KeyUse<P extends SecretAction> extends Asked<P> {
   readonly key: ActivatableKey;
   readonly mark: SecretMark;
 }
 
-interface Attempt<P extends OtpAction, T extends object> extends KeyUse<P> {
+interface Attempt<P extends SecretAction, T extends object> extends KeyUse<P> {
   readonly ask: Ask<P>;
   readonly complete: Complete<T> | undefined;
 }
 
 /** A verdict that the token gave on a reserved attempt. */
-interface Judged<P extends OtpAction, V extends Verdict, T extends object> {
+interface Judged<P extends SecretAction, V extends Verdict, T extends object> {
   readonly reserved: Reserved<P>;
   readonly verdict: V;
   /** Set if the attempt is complete before its settlement, even without an answer. */
@@ -94,14 +94,14 @@ export class Activation {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal
    *   of the verdict
    */
-  async activate<P extends OtpAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
-  async activate<P extends OtpAction, T extends object>(
+  async activate<P extends SecretAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
+  async activate<P extends SecretAction, T extends object>(
     key: ActivatableKey,
     asked: Asked<P>,
     ask: Ask<P>,
     complete: Complete<T>,
   ): Promise<T>;
-  async activate<P extends OtpAction, T extends object>(
+  async activate<P extends SecretAction, T extends object>(
     key: ActivatableKey,
     asked: Asked<P>,
     ask: Ask<P>,
@@ -113,7 +113,7 @@ export class Activation {
   }
 
   /** As `activate`, but returns the result for a wrong secret instead of throwing. */
-  async attempt<P extends OtpAction, T extends object>(
+  async attempt<P extends SecretAction, T extends object>(
     key: ActivatableKey,
     asked: Asked<P>,
     ask: Ask<P>,
@@ -144,7 +144,7 @@ export class Activation {
    * as a failure, a right one changes nothing.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
    */
-  async confirm<P extends OtpAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<void> {
+  async confirm<P extends SecretAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<void> {
     checkUsable(key, asked.use, this.#store.now());
     const attempt = { ...asked, key, mark: this.#known.markOf(key.id, asked.given), ask, complete: undefined };
     const { reservation, release } = await this.#reservations.take(attempt);
@@ -177,7 +177,7 @@ export class Activation {
    * Completes an attempt with a password that is settled. The key is checked again before any
    * result is released: by the commit that makes evidence due, or by reading the current record.
    */
-  async #completed<P extends OtpAction, T extends object>(
+  async #completed<P extends SecretAction, T extends object>(
     { key, use, complete }: Attempt<P, T>,
     { by, change, purpose, values = [] }: GrantedSecret,
     reserved: Reserved<P>,
@@ -192,13 +192,13 @@ export class Activation {
     }
     const holding = { states: storedStatesFor(use), mac: secretAt(reserved, by).mac };
     // The count of failures has already been reset.
-    const gain = { use, holding, setsBack: false, usesUpOtp: false, change: undefined, outcome: { answer } };
+    const gain = { use, holding, setsBack: false, usedUp: undefined, change: undefined, outcome: { answer } };
     await this.#settling.right(key, undefined, gain);
     return answer;
   }
 
   /** Asks with a reservation, and settles it. Returns undefined if the secret was wrong. */
-  async #reservedAttempt<P extends OtpAction, T extends object>(attempt: Attempt<P, T>): Promise<Judged<P, GrantedSecret, T> | undefined> {
+  async #reservedAttempt<P extends SecretAction, T extends object>(attempt: Attempt<P, T>): Promise<Judged<P, GrantedSecret, T> | undefined> {
     const { key, given } = attempt;
     const { reservation, release } = await this.#reservations.take(attempt);
     try {
@@ -207,7 +207,7 @@ export class Activation {
         return { reserved, verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }), done };
       }
       await this.#settling.wrong(key, reservation);
-      if (given.member === 'password' && takesOtps(key)) await this.#seals.noteOtpFault(key, reservation.otp);
+      if (mayBeOtp(given) && takesOtps(key)) await this.#seals.noteOtpFault(key, reservation.otp);
       return undefined;
     } finally {
       release();
@@ -218,7 +218,7 @@ export class Activation {
    * Asks the token, and completes the attempt if the secret is single-use. A fault gives the
    * reservation back.
    */
-  async #askReserved<P extends OtpAction, T extends object>(
+  async #askReserved<P extends SecretAction, T extends object>(
     attempt: Attempt<P, T>,
     reservation: Reservation,
   ): Promise<Judged<P, Verdict, T>> {
@@ -239,7 +239,7 @@ export class Activation {
   }
 
   /** Undefined if the password must be stretched first. */
-  #reservedAtOnce<P extends OtpAction>(
+  #reservedAtOnce<P extends SecretAction>(
     { key, given, action, mark }: KeyUse<P>,
     otp: OtpRow | 'unasked' | undefined,
   ): Reserved<P> | undefined {
@@ -248,7 +248,7 @@ export class Activation {
     return ownSecret === undefined ? undefined : reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
-  async #reserved<P extends OtpAction>({ key, given, action, mark }: KeyUse<P>, otp: OtpRow | 'unasked' | undefined): Promise<Reserved<P>> {
+  async #reserved<P extends SecretAction>({ key, given, action, mark }: KeyUse<P>, otp: OtpRow | 'unasked' | undefined): Promise<Reserved<P>> {
     const { secret: own } = key;
     const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
     return reserve<P>({ key, own, given, action, ownSecret, otp });
@@ -258,7 +258,7 @@ export class Activation {
    * Settles a right secret. `answer`: that of an attempt which is complete already.
    * @throws {Refusal} that of the verdict, after it is settled
    */
-  async #settleRight<P extends OtpAction>(
+  async #settleRight<P extends SecretAction>(
     { key, use, mark }: KeyUse<P>,
     verdict: RefusedSecret | GrantedSecret,
     reserved: Reserved<P>,
@@ -266,12 +266,13 @@ export class Activation {
   ): Promise<GrantedSecret> {
     const secret = secretAt(reserved, verdict.by);
     const isOwn = secret.kind === 'PASSWORD' || secret.kind === 'AUTH_TOKEN';
-    const { change, purpose } = verdict.refusal === undefined ? verdict : {};
+    const { change, purpose, steps } = verdict.refusal === undefined ? verdict : {};
     const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
     const setsBack = isGuarded(secret, key);
-    const usesUpOtp = !isOwn && verdict.usesUp;
+    const singleUse = isActivationData(secret.kind) ? 'the activation data' : 'the one-time password';
+    const usedUp = !isOwn && verdict.usesUp ? singleUse : undefined;
     const outcome = outcomeOf(verdict, answer);
-    await this.#settling.right(key, reservation, { use, holding, setsBack, usesUpOtp, change, purpose, outcome });
+    await this.#settling.right(key, reservation, { use, holding, setsBack, usedUp, change, purpose, steps, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
@@ -282,4 +283,9 @@ export class Activation {
     if (verdict.refusal !== undefined) throw verdict.refusal;
     return verdict;
   }
+}
+
+/** Whether the secret may be in a row of the table of one-time passwords. */
+function mayBeOtp({ member }: GivenSecret): boolean {
+  return member === 'password' || member === 'otp' || member === 'sad';
 }

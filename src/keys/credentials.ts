@@ -8,6 +8,12 @@ import type { ActivatableKey } from './key-record.ts';
 export const otpActions = ['SIGN', 'CHANGE_PASSWORD', 'REVOKE'] as const;
 export type OtpAction = (typeof otpActions)[number];
 
+/**
+ * Also the actions of the Cloud Signature Consortium's interface: to authorise signatures, and to
+ * exchange activation data for new data.
+ */
+export type SecretAction = OtpAction | 'AUTHORISE' | 'EXTEND';
+
 /** Credentials that a caller sends with the reference of a key. */
 export interface Credentials {
   readonly password?: string | undefined;
@@ -16,13 +22,24 @@ export interface Credentials {
 }
 
 /**
- * The secret that activates a key, and the transaction that it must be bound to. If the member is
- * `transactionId`: the identifier alone, for requests that need no secret.
+ * The secret that activates a key, and the transaction that it must be bound to. A `password` is the
+ * key's own or a one-time password, a `pin` is only the key's own, an `otp` only a one-time
+ * password, a `sad` signature activation data. If the member is `transactionId`: the identifier
+ * alone, for requests that need no secret.
  */
 export interface GivenSecret {
-  readonly member: 'password' | 'authToken' | 'transactionId';
+  readonly member: 'password' | 'pin' | 'otp' | 'authToken' | 'transactionId' | 'sad';
   readonly bytes: Uint8Array;
   readonly transactionId: string | undefined;
+  /** Only with `sad`. */
+  readonly data?: NamedActivationData | undefined;
+}
+
+/** Identifies activation data, and the client that gives it. */
+export interface NamedActivationData {
+  readonly otpId: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of the client. */
+  readonly client: string;
 }
 
 /**

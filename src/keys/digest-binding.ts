@@ -33,6 +33,12 @@ export function bindingOf(text: string | null): DigestBinding {
 }
 
 /**
+ * Whether documents have the IDs of a binding, or none: an interface that does not name documents
+ * compares their digests alone.
+ */
+export type Naming = 'by ID' | 'without ID';
+
+/**
  * Checks whether the list has the digest of every document under its ID. A document that is given
  * as a digest is compared only with entries of the same hash.
  */
@@ -40,18 +46,23 @@ export async function coversDocuments(
   binding: DigestBinding,
   documents: readonly InputDocument[],
   digests: DocumentDigests,
+  naming: Naming = 'by ID',
 ): Promise<boolean> {
   if (binding === undefined) return true;
   const byId = Map.groupBy(binding, ({ id }) => id);
-  for (const document of documents) if (!(await isListed(document, byId.get(document.id) ?? [], digests))) return false;
+  for (const document of documents) {
+    const entries = naming === 'by ID' ? (byId.get(document.id) ?? []) : binding;
+    if (!(await isListed(document, entries, digests))) return false;
+  }
   return true;
 }
 
 /** Checks whether the binding contains every entry of the list. */
-export function coversDigests(binding: DigestBinding, digests: readonly BoundDigest[]): boolean {
+export function coversDigests(binding: DigestBinding, digests: readonly BoundDigest[], naming: Naming = 'by ID'): boolean {
   if (binding === undefined) return true;
-  const bound = new Set(binding.map(nameOf));
-  return digests.every((digest) => bound.has(nameOf(digest)));
+  const name = (digest: BoundDigest): string => nameOf(naming === 'by ID' ? digest : { ...digest, id: '' });
+  const bound = new Set(binding.map(name));
+  return digests.every((digest) => bound.has(name(digest)));
 }
 
 /**

@@ -8,6 +8,7 @@ import { step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
+import { ActivationDataMaker, type ActivationData, type AuthorisedSignatures, type AuthorisingSecrets } from './activation-data.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
@@ -20,7 +21,7 @@ import { checkUsable, type ActivatableKey, type KeyRecord, type KeyReferenceId }
 import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
-import { type Deliver, makeOtp, otpUses } from './otp.ts';
+import { type Deliver, type MadeOtpAction, makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved } from './reserved.ts';
 import { Seals } from './seals.ts';
@@ -56,6 +57,7 @@ export class Keyring {
   readonly #known = new KnownSecrets();
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
+  readonly #activationData: ActivationDataMaker;
   /** Destroys keys on the token. */
   readonly destruction: Destruction;
   /** What operators do to keys, without their secrets. */
@@ -82,6 +84,7 @@ export class Keyring {
     this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
+    this.#activationData = new ActivationDataMaker({ store, token, activation: this.#activation });
     this.operator = new OperatorActions({ store, cache: this.#cache, identities: this.#identities, known, destruction });
   }
 
@@ -129,6 +132,35 @@ export class Keyring {
   sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     this.#pool?.noteUse();
     return this.#signing.sign(key, given, what, complete);
+  }
+
+  /**
+   * Verifies the secrets and opens signature activation data, with which its client signs later. A
+   * one-time password is used up by it. With both secrets, both must be right, the PIN first.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/PIN` or `/OTP`;
+   *   DIGEST_NOT_AUTHORISED if the key does not allow the digests
+   */
+  async authorise(key: KeyRecord, secrets: AuthorisingSecrets, what: AuthorisedSignatures): Promise<ActivationData> {
+    this.#pool?.noteUse();
+    return this.#activationData.authorise(key, secrets, what);
+  }
+
+  /**
+   * Exchanges activation data for new data, for as many signatures as are left, of these digests.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/SAD`; DIGEST_NOT_AUTHORISED if
+   *   the key does not allow the digests, or there are more of them than signatures left
+   */
+  async extendAuthorisation(key: KeyRecord, given: GivenSecret, digests: readonly BoundDigest[]): Promise<ActivationData> {
+    return this.#activationData.extend(key, given, digests);
+  }
+
+  /**
+   * Reads activation data as the client gives it.
+   * @throws {Refusal} ACTIVATION_FAILED at `/SAD` if it is none, or has expired; this counts as no
+   *   attempt
+   */
+  givenActivationData(text: string, client: string): GivenSecret {
+    return this.#activationData.given(text, client);
   }
 
   /**
@@ -217,7 +249,7 @@ export class Keyring {
    */
   async makeOtp(
     key: KeyRecord,
-    { action, digests, deliver }: { action: OtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
+    { action, digests, deliver }: { action: MadeOtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
   ): Promise<string | undefined> {
     checkUsable(key, otpUses[action], this.#store.now());
     const isForSigning = action === 'SIGN';

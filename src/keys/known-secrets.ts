@@ -20,7 +20,8 @@ export class KnownSecrets {
   /** Returns the mark of a secret, which is of no use outside this process. */
   markOf(id: KeyId, { member, bytes, transactionId }: GivenSecret): SecretMark {
     const transaction = transactionId === undefined ? '-' : `+${transactionId}`;
-    const head = Buffer.from(`${id} ${member} ${Buffer.byteLength(transaction)} ${transaction}`);
+    // A PIN is the password under another name.
+    const head = Buffer.from(`${id} ${member === 'pin' ? 'password' : member} ${Buffer.byteLength(transaction)} ${transaction}`);
     // The MAC key comes first and no mark ever leaves the process, so a plain hash is a MAC here;
     // createHmac takes three times as long.
     return hash('sha256', Buffer.concat([this.#macKey, head, bytes]), 'base64') as SecretMark;

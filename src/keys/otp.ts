@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
-import type { OtpAction } from './credentials.ts';
+import type { SecretAction } from './credentials.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { KeyRecord, Subscriber } from './key-record.ts';
 import { otpKinds } from './reserved.ts';
@@ -18,8 +18,16 @@ const values = 10 ** digits;
 const fairBelow = Math.floor(2 ** 32 / values) * values;
 const drawnBytes = 32;
 
+/** Actions for which one-time passwords are made. */
+export type MadeOtpAction = Exclude<SecretAction, 'EXTEND'>;
+
 /** The use that a one-time password for each action authorises. */
-export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
+export const otpUses = {
+  SIGN: 'sign',
+  CHANGE_PASSWORD: 'changePassword',
+  REVOKE: 'revoke',
+  AUTHORISE: 'sign',
+} as const satisfies Record<MadeOtpAction, Use>;
 
 /**
  * Makes a one-time password and its row. `now`: milliseconds since epoch, start of its validity.
@@ -27,11 +35,14 @@ export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE
 export async function makeOtp(
   token: Pick<Token, 'random' | 'makeMac'>,
   key: KeyRecord,
-  action: OtpAction,
+  action: MadeOtpAction,
   { binding, now }: { binding: DigestBinding; now: number },
 ): Promise<{ text: string; row: OtpRow }> {
   const text = await drawOtp(token);
-  const facts = { otp_id: randomUUID(), action, bound_digests: bindingText(binding), expires_at: now + validMs };
+  const facts = {
+    ...{ otp_id: randomUUID(), action, bound_digests: bindingText(binding), expires_at: now + validMs },
+    ...{ signatures: null, client: null, ends_at: null },
+  };
   const scope = otpScope(key.seal.scope, facts);
   const { salt, mac } = await token.makeMac(key.id, otpKinds[action], Buffer.from(text), scope);
   const seal = await sealOtp(token, key.id, scope, { salt, mac });

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../state/state-store.ts';
 import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
-import type { GivenSecret, OtpAction } from './credentials.ts';
+import type { WantedOtp } from '../state/repositories/otps.ts';
+import type { GivenSecret, SecretAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
 import { checkUsable, lockRule, takesOtps, type ActivatableKey } from './key-record.ts';
+import { dataActions } from './reserved.ts';
 import type { Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 
@@ -11,7 +13,7 @@ import { storedStatesFor, type Use } from './states.ts';
 interface Wanted {
   readonly key: ActivatableKey;
   readonly use: Use;
-  readonly action: OtpAction;
+  readonly action: SecretAction;
   readonly given: GivenSecret;
 }
 
@@ -78,7 +80,7 @@ export class Reservations {
         until: now + attemptMaxMs,
         states: storedStatesFor(use),
         atOnce,
-        otpAction: given.member === 'password' && takesOtps(key) ? action : undefined,
+        otp: wantedOtp(key, action, given),
       });
       if (reservation !== undefined) return { ...reservation, endsMs };
       await this.#cache.reread(key);
@@ -86,5 +88,21 @@ export class Reservations {
       if (performance.now() > deadlineMs) throw new KeyInUse();
       await delay(pollMs);
     }
+  }
+}
+
+/** Returns the one-time password or the activation data that the given secret may be. */
+function wantedOtp(key: ActivatableKey, action: SecretAction, given: GivenSecret): WantedOtp | undefined {
+  if (!takesOtps(key)) return undefined;
+  switch (given.member) {
+    case 'password':
+    case 'otp':
+      return { action };
+    case 'sad':
+      return given.data === undefined ? undefined : { ...given.data, actions: action === 'EXTEND' ? dataActions : ['SAD'] };
+    case 'pin':
+    case 'authToken':
+    case 'transactionId':
+      return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { Refusal } from '../result-codes.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { KeyGone, KeyHeldBack, type Proof, type ProofOutcome, type SecretKind, type SignOutcome, type Token } from '../token/token.ts';
-import type { GivenSecret, OtpAction } from './credentials.ts';
+import type { GivenSecret, SecretAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
 import type { ActivatableKey, StoredSecret } from './key-record.ts';
 import { otpScope } from './seals.ts';
@@ -14,13 +14,15 @@ declare const purposeOf: unique symbol;
 export interface PossibleSecret extends Proof {
   /** The documents that this secret allows, if fewer than the key allows. */
   readonly binding: DigestBinding;
+  /** The row of activation data, if the secret is that. */
+  readonly data?: OtpRow | undefined;
 }
 
 /**
  * A counted attempt: the key, the candidates for the given secret, and the transaction. Only
  * activation creates one, and a caller's key signs only by `signReserved`, which takes one.
  */
-export interface Reserved<P extends OtpAction> {
+export interface Reserved<P extends SecretAction> {
   readonly [purposeOf]: P;
   readonly key: ActivatableKey;
   /**
@@ -36,14 +38,18 @@ export const otpKinds = {
   SIGN: 'OTP_SIGN',
   CHANGE_PASSWORD: 'OTP_CHANGE_PASSWORD',
   REVOKE: 'OTP_REVOKE',
-} as const satisfies Record<OtpAction, SecretKind>;
+  AUTHORISE: 'OTP_AUTHORISE',
+} as const satisfies Record<Exclude<SecretAction, 'EXTEND'>, SecretKind>;
+
+/** The actions of activation data as its rows name them, which are also the kinds of its secrets. */
+export const dataActions = ['SAD', 'SAD_REST'] as const;
 
 export interface Attempting {
   readonly key: ActivatableKey;
   /** The key's own secret as it was when the attempt began. */
   readonly own: StoredSecret | undefined;
   readonly given: GivenSecret;
-  readonly action: OtpAction;
+  readonly action: SecretAction;
   /** The key's own password in the form that its MAC covers. */
   readonly ownSecret: Uint8Array;
   /**
@@ -57,7 +63,7 @@ export interface Attempting {
  * Makes a reserved attempt; for activation only. If no one-time password is open, a dummy is
  * compared anyway, so that the time reveals nothing.
  */
-export function reserve<P extends OtpAction>({ key, own, given, action, ownSecret, otp }: Attempting): Reserved<P> {
+export function reserve<P extends SecretAction>({ key, own, given, action, ownSecret, otp }: Attempting): Reserved<P> {
   const candidates: PossibleSecret[] = [];
   const { scope } = key.seal;
   if (given.member === 'transactionId') {
@@ -69,16 +75,35 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
     };
     return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
   }
+  if (given.member === 'sad') {
+    const row = otp === 'unasked' ? undefined : otp;
+    const data = { ...otpCandidate(dataKind(row), row, given.bytes, scope), data: row };
+    // Its transaction was checked when it was authorised.
+    const alone = { key, own, candidates: [data], also: undefined };
+    return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
+  }
   if (given.member === 'authToken') {
     candidates.push({ ...proof('AUTH_TOKEN', own, given.bytes, scope), binding: undefined });
   } else {
-    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', own, ownSecret, scope), binding: undefined });
-    if (otp !== 'unasked') {
-      candidates.push(otpCandidate(otpKinds[action], otp, given.bytes, scope));
+    if (key.protocol === 'PASSWORD' && given.member !== 'otp') {
+      candidates.push({ ...proof('PASSWORD', own, ownSecret, scope), binding: undefined });
+    }
+    if (otp !== 'unasked' && given.member !== 'pin') {
+      candidates.push(otpCandidate(kindOfOtp(action), otp, given.bytes, scope));
     }
   }
   const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, own, candidates, also: transactionProof(key, given.transactionId) };
   return attempt as Reserved<P>;
+}
+
+/** The kind of a one-time password for an action. Activation data is exchanged without one. */
+function kindOfOtp(action: SecretAction): SecretKind {
+  if (action === 'EXTEND') throw new Error('activation data alone is exchanged for new data');
+  return otpKinds[action];
+}
+
+function dataKind(row: OtpRow | undefined): SecretKind {
+  return dataActions.find((name) => name === row?.action) ?? 'SAD';
 }
 
 /**
@@ -125,11 +150,16 @@ function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8
  * one-time passwords could reset the count between guesses at the password.
  */
 export function isGuarded({ kind }: PossibleSecret, { protocol }: ActivatableKey): boolean {
-  return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
+  if (kind === 'TRANSACTION' || isActivationData(kind)) return false;
+  return (protocol === 'OTP') === kind.startsWith('OTP_');
+}
+
+export function isActivationData(kind: SecretKind): boolean {
+  return dataActions.some((name) => name === kind);
 }
 
 /** Returns the candidate that the token verified, by its index. */
-export function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
+export function secretAt<P extends SecretAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
   const secret = candidates[by];
   if (secret === undefined) throw new Error(`the token named candidate ${by} of ${candidates.length}`);
   return secret;
@@ -165,7 +195,7 @@ export function signZonesReserved(
 }
 
 /** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
-export function verifyReserved(token: Pick<Token, 'verifyProof'>, { key, candidates, also }: Reserved<OtpAction>): Promise<ProofOutcome> {
+export function verifyReserved(token: Pick<Token, 'verifyProof'>, { key, candidates, also }: Reserved<SecretAction>): Promise<ProofOutcome> {
   const anyOf = candidates.map((candidate) => ({ ...candidate, signs: false }));
   return refusing(key, token.verifyProof(key.id, { anyOf, also }));
 }

@@ -60,9 +60,14 @@ export function identityScope(key: IdentityFacts): Uint8Array {
   ]);
 }
 
-/** Returns the scope of a one-time password, 32 bytes. */
-export function otpScope(scopeOfKey: Uint8Array, otp: Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at'>): Uint8Array {
-  return hashOf('one-time password', [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)]);
+/** What a one-time password or activation data is valid for. */
+export type OtpFacts = Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at' | 'signatures' | 'client' | 'ends_at'>;
+
+/** Returns the scope of a one-time password or of activation data, 32 bytes. */
+export function otpScope(scopeOfKey: Uint8Array, otp: OtpFacts): Uint8Array {
+  const fields = [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)];
+  if (otp.signatures === null) return hashOf('one-time password', fields);
+  return hashOf('activation data', [...fields, String(otp.signatures), otp.client, String(otp.ends_at)]);
 }
 
 export function keySeal(row: KeyWithCertificate): Seal {

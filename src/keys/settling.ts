@@ -27,7 +27,7 @@ export interface CommittedPurpose {
   readonly steps: readonly Step[];
   /** Text for the audit log. */
   readonly effect: string;
-  readonly change: StateChange;
+  readonly change?: StateChange | undefined;
   /** Answer to the caller. */
   readonly answer: object;
 }
@@ -54,6 +54,8 @@ export interface GrantedSecret extends RightSecret {
   readonly change?: KeyChange | undefined;
   /** Action of another room, committed with the settlement, so that both are done or neither. */
   readonly purpose?: CommittedPurpose | undefined;
+  /** Further steps of the same commit. */
+  readonly steps?: readonly Step[] | undefined;
   /** Signature values, if the token has signed. */
   readonly values?: readonly Uint8Array[] | undefined;
 }
@@ -65,10 +67,12 @@ export interface Gain {
   readonly holding: Holding;
   /** True if the counted failures were guesses at this secret, which then resets the count. */
   readonly setsBack: boolean;
-  /** True if the one-time password is used up. */
-  readonly usesUpOtp: boolean;
+  /** What is used up: the secret that was right, in words for the audit log. */
+  readonly usedUp: 'the one-time password' | 'the activation data' | undefined;
   readonly change: KeyChange | undefined;
   readonly purpose?: CommittedPurpose | undefined;
+  /** Further steps of the same commit. */
+  readonly steps?: readonly Step[] | undefined;
   /** The outcome for the caller, if it is already known. */
   readonly outcome: SettledOutcome | undefined;
 }
@@ -120,16 +124,16 @@ export class Settling {
   async right(
     key: ActivatableKey,
     reservation: Reservation | undefined,
-    { use, holding, setsBack, usesUpOtp, change, purpose, outcome }: Gain,
+    { use, holding, setsBack, usedUp, change, purpose, steps = [], outcome }: Gain,
   ): Promise<void> {
     const changes = reservation !== undefined || change !== undefined || purpose !== undefined || key.failuresSinceSuccess > 0;
     if (!changes && !(outcome !== undefined && settlementIsNeeded())) return;
-    const fate = usesUpOtp ? 'used' : 'kept';
+    const fate = usedUp === undefined ? 'kept' : 'used';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding, setsBack });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
-    const told = effectOf(key, change, purpose, usesUpOtp);
+    const told = effectOf(key, change, purpose, usedUp);
     try {
-      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...auditSteps(told.effect, told.change), ...kept]);
+      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...steps, ...auditSteps(told.effect, told.change), ...kept]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (reservation !== undefined) {
@@ -199,9 +203,14 @@ export function outcomeOf(verdict: RefusedSecret | GrantedSecret, answer: object
   return known === undefined ? undefined : { answer: known };
 }
 
-function effectOf(key: ActivatableKey, change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {
+function effectOf(
+  key: ActivatableKey,
+  change: KeyChange | undefined,
+  purpose: CommittedPurpose | undefined,
+  usedUp: Gain['usedUp'],
+): Effect {
   const { effect, change: told } = purpose ?? effectOfKey(key, change);
-  return { effect: usesUpOtp ? `${effect}; the one-time password is used up` : effect, change: told };
+  return { effect: usedUp === undefined ? effect : `${effect}; ${usedUp} is used up`, change: told };
 }
 
 function effectOfKey(key: ActivatableKey, change: KeyChange | undefined): Effect {

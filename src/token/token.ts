@@ -12,11 +12,17 @@ export const secretKinds = {
   TRANSACTION: 6,
   /** Not a secret: the seal of a row of the state store. It authorises nothing. */
   RECORD: 7,
+  /** A one-time password that authorises activation data, and nothing else. */
+  OTP_AUTHORISE: 8,
+  /** Signature activation data of the Cloud Signature Consortium. */
+  SAD: 9,
+  /** Activation data that has signed, with signatures left: it is only exchanged for new data. */
+  SAD_REST: 10,
 } as const;
 export type SecretKind = keyof typeof secretKinds;
 
 /** Secrets that let a key sign. */
-export const signingKinds: ReadonlySet<SecretKind> = new Set<SecretKind>(['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN']);
+export const signingKinds: ReadonlySet<SecretKind> = new Set<SecretKind>(['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN', 'SAD']);
 
 /** A secret and the MAC to check it against. The token compares (C_Verify). */
 export interface Proof {

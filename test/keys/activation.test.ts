@@ -177,7 +177,7 @@ describe('a one-time password', () => {
         until: rule.now + 1000,
         states: ['ACTIVE'],
         atOnce: 5,
-        otpAction: 'SIGN',
+        otp: { action: 'SIGN' },
       });
       const otp = reserved?.otp;
       if (otp === undefined) return undefined;

@@ -61,7 +61,7 @@ describe('key life cycle', () => {
         issue: async () => Promise.resolve({ row: certificateRow() }),
       });
       const rule = { ...lockRule, now: Date.now() };
-      const attempt = { reference, rule, until: rule.now + 60_000, states: ['ACTIVE'] as const, atOnce: 1, otpAction: undefined };
+      const attempt = { reference, rule, until: rule.now + 60_000, states: ['ACTIVE'] as const, atOnce: 1, otp: undefined };
       expect(await shared.run('reserveUse', attempt)).toBeDefined();
       await new Keyring(shared, token).recover();
       expect(await shared.run('reserveUse', attempt)).toBeUndefined();

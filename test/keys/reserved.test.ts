@@ -12,6 +12,7 @@ function openOtp(reference: string): OtpRow {
   return {
     ...{ reference, action: 'SIGN', otp_id: 'o', ...macs, bound_digests: digests },
     ...{ attempts_left: 3, reserved_until: null, expires_at: 1 },
+    ...{ signatures: null, client: null, ends_at: null },
   };
 }
 

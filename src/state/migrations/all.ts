@@ -19,6 +19,7 @@ import * as recordSeals from './0021-record-seals.ts';
 import * as publications from './0022-publications.ts';
 import * as identityKeys from './0023-identity-keys.ts';
 import * as clientCertificateEnds from './0024-client-certificate-ends.ts';
+import * as activationData from './0025-activation-data.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -42,6 +43,7 @@ const migrations: Record<string, Migration> = {
   '0022-publications': publications,
   '0023-identity-keys': identityKeys,
   '0024-client-certificate-ends': clientCertificateEnds,
+  '0025-activation-data': activationData,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

@@ -3,16 +3,29 @@ import type { Schema } from '../schema.ts';
 import type { OtpRow } from '../tables/keys.ts';
 
 /**
- * Stores a one-time password, replacing an older one for the same key and action. Expired ones are
- * deleted.
+ * Stores a one-time password, replacing an older one for the same key and action. Activation data
+ * replaces nothing. Expired ones are deleted.
  */
 export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRow; now: number }): Promise<void> {
   await db
     .deleteFrom('otps')
-    .where((where) => where.or([where('expires_at', '<=', now), where.and({ reference: otp.reference, action: otp.action })]))
+    .where((where) =>
+      where.or([
+        where('expires_at', '<=', now),
+        ...(otp.signatures === null ? [where.and({ reference: otp.reference, action: otp.action })] : []),
+      ]),
+    )
     .execute();
   await db.insertInto('otps').values(otp).execute();
 }
+
+/**
+ * The one-time password that an attempt is about: the only one for an action, or activation data by
+ * its identifier, in one of these actions, for this client.
+ */
+export type WantedOtp =
+  | { readonly action: string }
+  | { readonly otpId: string; readonly actions: readonly string[]; readonly client: string };
 
 /**
  * Reserves the open one-time password of a key for one attempt, which is counted now. `undefined`:
@@ -20,13 +33,14 @@ export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRo
  */
 export async function reserveOtp(
   db: Transaction<Schema>,
-  { reference, action, now, until }: { reference: string; action: string; now: number; until: number },
+  { reference, wanted, now, until }: { reference: string; wanted: WantedOtp; now: number; until: number },
 ): Promise<OtpRow | 'busy' | undefined> {
-  const open = await db
-    .selectFrom('otps')
-    .selectAll()
-    .where('reference', '=', reference)
-    .where('action', '=', action)
+  const named = db.selectFrom('otps').selectAll().where('reference', '=', reference);
+  const open = await (
+    'action' in wanted
+      ? named.where('action', '=', wanted.action)
+      : named.where('otp_id', '=', wanted.otpId).where('action', 'in', wanted.actions).where('client', '=', wanted.client)
+  )
     .where('expires_at', '>', now)
     .where('attempts_left', '>', 0)
     .executeTakeFirst();

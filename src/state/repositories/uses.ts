@@ -13,7 +13,7 @@ import {
   type LockRule,
 } from './attempts.ts';
 import { changeKeyState } from './keys.ts';
-import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
+import { reserveOtp, settleOtp, type OtpFate, type WantedOtp } from './otps.ts';
 
 /** A reservation to be made before the token is asked. */
 export interface UseReservation extends CountedKey {
@@ -24,8 +24,8 @@ export interface UseReservation extends CountedKey {
   readonly states: readonly string[];
   /** Maximum number of attempts on the key in flight, over all instances. */
   readonly atOnce: number;
-  /** Action whose open one-time password is also reserved. */
-  readonly otpAction?: string | undefined;
+  /** The open one-time password that is also reserved. */
+  readonly otp?: WantedOtp | undefined;
 }
 
 /**
@@ -34,8 +34,8 @@ export interface UseReservation extends CountedKey {
  * left.
  */
 export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
-  const { reference, table, otpAction, rule, until, states, atOnce } = use;
-  const otp = otpAction === undefined ? undefined : await reserveOtp(db, { reference, action: otpAction, now: rule.now, until });
+  const { reference, table, otp: wanted, rule, until, states, atOnce } = use;
+  const otp = wanted === undefined ? undefined : await reserveOtp(db, { reference, wanted, now: rule.now, until });
   if (otp === 'busy') return undefined;
   if (await reserveAttempt(db, { reference, table, rule, until, states, atOnce })) return { otp };
   if (otp !== undefined) await settleOtp(db, { otpId: otp.otp_id, fate: 'kept' });
@@ -108,7 +108,10 @@ async function changeKey(
     .where('secret_mac', '=', change.replaces)
     .returning('key_id')
     .executeTakeFirst();
-  return row !== undefined;
+  if (row === undefined) return false;
+  // What the old password has authorised ends with it.
+  await db.deleteFrom('otps').where('reference', '=', reference).where('signatures', 'is not', null).execute();
+  return true;
 }
 
 /**

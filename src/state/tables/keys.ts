@@ -56,10 +56,12 @@ export interface Attempts {
   reserved_until: Generated<number | null>;
 }
 
-/** An open one-time password (contract §6). */
+/** An open one-time password (contract §6), or signature activation data. */
 export interface OtpRow extends Sealed {
   reference: string;
-  /** SIGN, CHANGE_PASSWORD or REVOKE. */
+  /**
+   * SIGN, CHANGE_PASSWORD, REVOKE, AUTHORISE; of activation data: SAD, or SAD_REST once it has signed.
+   */
   action: string;
   /** Identifies this password; a newer one has another value. */
   otp_id: string;
@@ -72,6 +74,12 @@ export interface OtpRow extends Sealed {
   /** When the reservation of an attempt expires; null if there is none. */
   reserved_until: number | null;
   expires_at: number;
+  /** Of activation data alone: the number of signatures left. */
+  signatures: number | null;
+  /** Of activation data alone: SHA-256 of the SubjectPublicKeyInfo of the client that may use it. */
+  client: string | null;
+  /** Of activation data alone: when it can no longer be exchanged for new data. */
+  ends_at: number | null;
 }
 
 /**

@@ -134,7 +134,7 @@ function openDatabase(directory: string): DatabaseSync {
  * Whether the kind is a one-time password: that a given secret is not one reveals nothing, since
  * most are not.
  */
-const isOtp = (kind: SecretKind): boolean => kind === 'OTP_SIGN' || kind === 'OTP_CHANGE_PASSWORD' || kind === 'OTP_REVOKE';
+const isOtp = (kind: SecretKind): boolean => kind.startsWith('OTP_');
 
 /**
  * Returns the index of the candidate that the answer names. A matching one-time password comes
