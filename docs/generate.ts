@@ -135,6 +135,6 @@ function configurationSchema(): unknown {
 }
 
 function openApi(): string {
-  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', ftmRoot: '/ftm' };
+  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', cscRoot: '/csc', ftmRoot: '/ftm' };
   return `${JSON.stringify(describeInterface(paths, LimitsConfig.parse({})).document, undefined, 2)}\n`;
 }

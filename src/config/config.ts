@@ -16,6 +16,7 @@ import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteSyslog, SyslogConfig } from './syslog-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
 import { closestName } from './closest-name.ts';
+import { CscConfig } from './csc-config.ts';
 import { parseMembers } from './schema-faults.ts';
 import { YamlFile } from './yaml-file.ts';
 import { absoluteTransferStore, TransferStoreConfig } from './transfer-store-config.ts';
@@ -65,8 +66,12 @@ export const Config = z.strictObject({
       signRoot: PathPrefix.default('/sign').describe('Path prefix of the operations on signatures, keys and certificates.'),
       doc2dRoot: PathPrefix.default('/doc2d').describe('Path prefix of the operations that create 2D-Doc codes.'),
       ftmRoot: PathPrefix.default('/ftm').describe('Path prefix of the file transfer store.'),
+      cscRoot: PathPrefix.optional().describe(
+        'Path prefix of the API of the Cloud Signature Consortium, usually /csc. Default: it is not offered.',
+      ),
     })
     .prefault({}),
+  csc: CscConfig.prefault({}),
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { CredentialNames } from './csc-config.ts';
 import { AllowedDirectories } from './documents-config.ts';
 import { OtpText } from './messages-config.ts';
 import { CertificateProfile } from './profile.ts';
@@ -9,6 +10,9 @@ import { absoluteTwoDDoc, TwoDDocConfig } from './two-d-doc-config.ts';
 export const TenantConfig = z.strictObject({
   certificateAuthority: z.string().min(1).describe("Name of the authority that issues the tenant's certificates."),
   profile: CertificateProfile,
+  credentialNames: CredentialNames.default({}).describe(
+    'Names of keys of the tenant as credentials of the API of the Cloud Signature Consortium: from a name to the reference of the key. A key without a name is shown by its reference.',
+  ),
   identityProviders: z
     .array(z.string())
     .max(16)

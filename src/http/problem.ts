@@ -1,4 +1,5 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { cscAnswerOfStatus } from '../operations/csc/errors.ts';
 import { send } from './send.ts';
 
 /**
@@ -22,6 +23,19 @@ export function problemBody({ status, message, members }: Pick<Problem, 'status'
   return JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail: message, ...members });
 }
 
+/** Responses whose problems have the form of the Cloud Signature Consortium. */
+const withErrorObject = new WeakSet<ServerResponse>();
+
+/** From now on problems of this response have the form of the Cloud Signature Consortium. */
+export function useErrorObject(response: ServerResponse): void {
+  withErrorObject.add(response);
+}
+
 export function sendProblem(response: ServerResponse, problem: Problem): void {
+  if (withErrorObject.has(response)) {
+    const { status, error, error_description } = cscAnswerOfStatus(problem.status, problem.message);
+    send(response, status, 'application/json', JSON.stringify({ error, error_description }), problem.headers);
+    return;
+  }
   send(response, problem.status, 'application/problem+json', problemBody(problem), problem.headers);
 }

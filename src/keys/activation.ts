@@ -198,7 +198,9 @@ export class Activation {
   }
 
   /** Asks with a reservation, and settles it. Returns undefined if the secret was wrong. */
-  async #reservedAttempt<P extends SecretAction, T extends object>(attempt: Attempt<P, T>): Promise<Judged<P, GrantedSecret, T> | undefined> {
+  async #reservedAttempt<P extends SecretAction, T extends object>(
+    attempt: Attempt<P, T>,
+  ): Promise<Judged<P, GrantedSecret, T> | undefined> {
     const { key, given } = attempt;
     const { reservation, release } = await this.#reservations.take(attempt);
     try {
@@ -248,7 +250,10 @@ export class Activation {
     return ownSecret === undefined ? undefined : reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
-  async #reserved<P extends SecretAction>({ key, given, action, mark }: KeyUse<P>, otp: OtpRow | 'unasked' | undefined): Promise<Reserved<P>> {
+  async #reserved<P extends SecretAction>(
+    { key, given, action, mark }: KeyUse<P>,
+    otp: OtpRow | 'unasked' | undefined,
+  ): Promise<Reserved<P>> {
     const { secret: own } = key;
     const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
     return reserve<P>({ key, own, given, action, ownSecret, otp });

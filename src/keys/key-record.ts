@@ -21,9 +21,14 @@ declare const brand: unique symbol;
  */
 export type KeyReferenceId = string & { readonly [brand]: 'KeyReferenceId' };
 
+/** Whether the text has the form of a key reference. */
+export function isKeyReference(text: string): text is KeyReferenceId {
+  return /^[0-9a-fA-F]{40}$/.test(text);
+}
+
 /** Parses a key reference. @throws {RangeError} if the text is not one */
 export function parseKeyReferenceId(text: string): KeyReferenceId {
-  if (!/^[0-9a-fA-F]{40}$/.test(text)) throw new RangeError('not a SHA-1 fingerprint in hexadecimal');
+  if (!isKeyReference(text)) throw new RangeError('not a SHA-1 fingerprint in hexadecimal');
   return text.toLowerCase() as KeyReferenceId;
 }
 

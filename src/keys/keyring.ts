@@ -17,7 +17,7 @@ import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-ke
 import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
-import { checkUsable, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { checkUsable, parseKeyReferenceId, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
@@ -95,6 +95,18 @@ export class Keyring {
    */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     return this.#cache.find(tenant, reference);
+  }
+
+  /**
+   * Lists keys of a tenant after a reference, in the order of references, whatever their state. Their
+   * rows are not checked.
+   */
+  async list(
+    tenant: TenantId,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<readonly { readonly reference: KeyReferenceId; readonly state: string }[]> {
+    const rows = await this.#store.run('listKeys', { tenant, after, limit });
+    return rows.map(({ reference, state }) => ({ reference: parseKeyReferenceId(reference), state }));
   }
 
   /** As `find`, for a key whose record is in memory and current; otherwise undefined. */

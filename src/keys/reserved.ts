@@ -195,7 +195,10 @@ export function signZonesReserved(
 }
 
 /** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
-export function verifyReserved(token: Pick<Token, 'verifyProof'>, { key, candidates, also }: Reserved<SecretAction>): Promise<ProofOutcome> {
+export function verifyReserved(
+  token: Pick<Token, 'verifyProof'>,
+  { key, candidates, also }: Reserved<SecretAction>,
+): Promise<ProofOutcome> {
   const anyOf = candidates.map((candidate) => ({ ...candidate, signs: false }));
   return refusing(key, token.verifyProof(key.id, { anyOf, also }));
 }

@@ -133,7 +133,13 @@ export class Settling {
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     const told = effectOf(key, change, purpose, usedUp);
     try {
-      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...steps, ...auditSteps(told.effect, told.change), ...kept]);
+      const [counters] = await this.#store.commit([
+        work,
+        ...(purpose?.steps ?? []),
+        ...steps,
+        ...auditSteps(told.effect, told.change),
+        ...kept,
+      ]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (reservation !== undefined) {

@@ -41,12 +41,7 @@ export class Signing {
   }
 
   /** @see Keyring.sign */
-  async sign<T extends object>(
-    key: KeyRecord,
-    given: GivenSecret,
-    what: ToBeSigned,
-    complete: Complete<T>,
-  ): Promise<T> {
+  async sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     const { algorithm, digests } = what;
     const { activation, token, destruction } = this.#parts;
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
@@ -55,12 +50,7 @@ export class Signing {
       const allowed = isBound ? await this.#allowed(key, reserved, what) : reserved.candidates;
       if (allowed === undefined) return { verified: false };
       const mayMake = (secret: PossibleSecret): boolean => digests.length <= (secret.data?.signatures ?? Infinity);
-      const outcome = await signReserved(
-        token,
-        reserved,
-        { algorithm, digests },
-        (secret) => allowed.includes(secret) && mayMake(secret),
-      );
+      const outcome = await signReserved(token, reserved, { algorithm, digests }, (secret) => allowed.includes(secret) && mayMake(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
       const secret = secretAt(reserved, by);

@@ -83,6 +83,12 @@ export class Messenger {
     });
   }
 
+  /** Whether a gateway is configured for an address of the recipient. */
+  reaches({ emailAddress, phoneNumber }: Recipient): boolean {
+    const { sms, email } = this.#gateways;
+    return (phoneNumber !== undefined && sms !== undefined) || (emailAddress !== undefined && email !== undefined);
+  }
+
   /** Records that a message was sent, and the outcome of its request, in one commit. */
   async settle(answer: SenderResponses): Promise<void> {
     const steps = [...auditSteps('a message was sent'), ...(await outcomeSteps({ answer }))];

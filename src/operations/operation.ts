@@ -60,11 +60,17 @@ export interface Context {
 /** Spelling of the result object (interface, Result object). */
 export type ResultSpelling = 'resultMajor' | 'majorCode';
 
+/**
+ * How an operation answers: with a result object; or as the Cloud Signature Consortium has it, with
+ * the members of the answer alone (or nothing, 204), and with `error` and an HTTP status if it fails.
+ */
+export type AnswerForm = ResultSpelling | 'csc' | 'csc without answer';
+
 export interface OperationDescription<Request, Answer extends object> {
   /** Group and name below the path prefix, such as `pki/removeKey`. */
-  readonly path: `${'signature' | 'pki' | 'creator'}/${string}`;
+  readonly path: `${'signature' | 'pki' | 'creator' | 'csc'}/${string}`;
   readonly role: Role;
-  readonly spelling: ResultSpelling;
+  readonly spelling: AnswerForm;
   /**
    * Whether a repetition with the same Idempotency-Key is answered with the first outcome (contract
    * §10). The http room does this; an operation that changes something adds `outcomeSteps` to the

@@ -1,5 +1,6 @@
 import { changePassword } from './change-password/change-password.ts';
 import { checkKey } from './check-key/check-key.ts';
+import { cscOperations } from './csc/csc-table.ts';
 import { createCertificate } from './create-certificate/create-certificate.ts';
 import { createDataZone } from './create-data-zone/create-data-zone.ts';
 import { createImage2DDoc } from './create-image-2ddoc/create-image-2ddoc.ts';
@@ -26,4 +27,5 @@ export const operations: readonly Operation[] = [
   removeKey,
   createDataZone,
   createImage2DDoc,
+  ...cscOperations,
 ];

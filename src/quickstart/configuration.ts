@@ -75,6 +75,7 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
       accountDirectory: layout.tokenAccount,
       environment: { SOFTHSM2_CONF: layout.token.softhsmConfig },
     },
+    paths: { cscRoot },
     state: { path: layout.state },
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
@@ -101,6 +102,9 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
     mode: 0o600,
   });
 }
+
+/** Where the quickstart offers the API of the Cloud Signature Consortium. */
+const cscRoot = '/csc';
 
 function tenantSection(keyType: string): object {
   return {
@@ -174,6 +178,7 @@ export function completeConfig(gateways: GatewayPorts, publicUrl: string | undef
   const sections = {
     admin: { socketPath: adminSocketPath() },
     messages: messagesSection(gateways),
+    paths: { cscRoot },
     ...documentSections(),
     ...(publicUrl === undefined ? {} : outgoingSections(publicUrl)),
   };
@@ -233,6 +238,8 @@ export interface Description {
   readonly ftmRoot?: string;
   /** An environment of an earlier version has none. */
   readonly doc2dRoot?: string;
+  /** An environment of an earlier version has none. */
+  readonly cscRoot?: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
   readonly clientKey: string;
@@ -279,6 +286,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     timestampUrl: timestampUrlOf(publicUrlOf(ports.public)),
     signRoot: '/sign',
     doc2dRoot: '/doc2d',
+    cscRoot,
     ...fileEntries(),
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,

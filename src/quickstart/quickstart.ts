@@ -182,10 +182,11 @@ async function ensureRunning(description: Description): Promise<number> {
   await ensureOtpClient(description);
   // Any of these may have changed: a later version writes more, and the user may edit the
   // configuration.
-  const { signRoot, doc2dRoot, ftmRoot } = loadConfig(layout.config).paths;
+  const { signRoot, doc2dRoot, ftmRoot, cscRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
   const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
-  const found = { signRoot, doc2dRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
+  const offered = cscRoot === undefined ? {} : { cscRoot };
+  const found = { signRoot, doc2dRoot, ftmRoot, ...offered, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
   writeDescription({ ...description, ...clientEntries(), ...timestampUrl, ...fileEntries(), ...found });
   return pid;
 }

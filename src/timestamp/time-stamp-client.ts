@@ -16,7 +16,8 @@ export type AuthorityAddress = URL | TimeStampAuthority;
 export interface TimeStampOrder {
   readonly authorities: readonly AuthorityAddress[];
   readonly policy?: string | undefined;
-  readonly nonce: boolean;
+  /** Whether the request has a nonce; or the number itself, unsigned, the first octet the highest. */
+  readonly nonce: boolean | Uint8Array;
   /** `user:password` for HTTP Basic. */
   readonly credentials?: string | undefined;
   /** Attempts to go through the list of authorities; absent: one. */
@@ -68,7 +69,8 @@ export class TimeStampClient {
     { policy, nonce, credentials, trust, signal }: TimeStampOrder,
   ): Promise<CheckedToken> {
     // Positive and of full length, so that it comes back unchanged.
-    const number = nonce ? Buffer.concat([Buffer.of(1), randomBytes(nonceBytes)]) : undefined;
+    const random = (): Uint8Array => Buffer.concat([Buffer.of(1), randomBytes(nonceBytes)]);
+    const number = nonce instanceof Uint8Array ? nonce : nonce ? random() : undefined;
     const request = timeStampRequest(imprint, { policy, nonce: number });
     const askedAt = new Date();
     const answer =

@@ -73,7 +73,7 @@ function bodySchemas(value: unknown, at: string): Member[] {
 }
 
 it('every field of the interface says what it means', () => {
-  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', ftmRoot: '/ftm' };
+  const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', cscRoot: '/csc', ftmRoot: '/ftm' };
   const { document } = describeInterface(paths, LimitsConfig.parse({}));
   const found = bodySchemas(document.paths, '').flatMap(({ at, schema }) =>
     members(schema, (reference) => pointed(document, reference), at),

@@ -5,9 +5,9 @@ import { closestName } from '../../config/closest-name.ts';
 import { asRequest } from '../../telemetry/current-request.ts';
 import { mountDocumentation } from '../documentation/mount.ts';
 import { fileRoutes } from '../files/file-routes.ts';
-import { Problem, sendProblem } from '../problem.ts';
+import { Problem, sendProblem, useErrorObject } from '../problem.ts';
 import { answerError } from './answer-error.ts';
-import { operationPath, type OperationRoots } from './operation-path.ts';
+import { offeredOperations, operationPath, type OperationRoots } from './operation-path.ts';
 import { OperationWork } from './operation-work.ts';
 import { serve } from './pipeline.ts';
 import { checkShape } from './request-shape.ts';
@@ -26,8 +26,10 @@ export interface ApiPaths extends OperationRoots {
  * the pages of the documentation. A request uses what `current` returns when it comes, whatever a
  * reload changes meanwhile.
  */
-export function createApi(paths: ApiPaths, current: () => RequestServices): RequestListener {
-  const { operations, ftmRoot } = paths;
+export function createApi({ operations: all, ...roots }: ApiPaths, current: () => RequestServices): RequestListener {
+  const operations = offeredOperations(all, roots);
+  const paths = { operations, ...roots };
+  const { ftmRoot, cscRoot } = roots;
   const routes = new Routes({
     ...Object.fromEntries(operations.map((operation) => [operationPath(operation, paths), operationRoute(operation)])),
     ...fileRoutes(ftmRoot),
@@ -35,6 +37,7 @@ export function createApi(paths: ApiPaths, current: () => RequestServices): Requ
   const pages = documentationPages(paths, current);
   return (request, response) => {
     const services = current();
+    if (isBelow(request.url, cscRoot)) useErrorObject(response);
     const found = routes.find(request.url ?? '');
     services.guard.malformed.follow(request, response);
     limitTime(request, services, found?.route.uploadMethod === request.method);
@@ -69,6 +72,10 @@ function operationRoute(operation: Operation): Route {
   };
 }
 
+function isBelow(url: string | undefined, root: string | undefined): boolean {
+  return root !== undefined && url?.startsWith(`${root}/`) === true;
+}
+
 /** The paths that a client may have meant. */
 function servedPaths({ operations, ftmRoot, ...roots }: ApiPaths): readonly string[] {
   return [...operations.map((operation) => operationPath(operation, roots)), `${ftmRoot}/files`, '/openapi.json', '/docs'];
@@ -87,6 +94,11 @@ function documentationPages(paths: ApiPaths, current: () => RequestServices): Re
   });
   const served = servedPaths(paths);
   app.use((request, response) => {
+    if (isBelow(request.url, paths.cscRoot)) {
+      current().metrics?.problem(501);
+      sendProblem(response, new Problem(501, 'this method is not offered; info lists those that are'));
+      return;
+    }
     current().metrics?.problem(404);
     const meant = closestName(request.path.replace(/\/$/, ''), served);
     sendProblem(response, new Problem(404, `nothing is served at this path${meant === undefined ? '' : `; did you mean ${meant}?`}`));

@@ -10,7 +10,8 @@ import { parseBigJson, type SharedBody } from '../json/big-json.ts';
 import { JsonError, TooManyValues } from '../json/json-scanner.ts';
 import { parseSmallJson } from '../json/small-json.ts';
 import { Problem } from '../problem.ts';
-import { sendPieces } from '../send.ts';
+import { cscAnswerOf, isCscError } from '../../operations/csc/errors.ts';
+import { send, sendNothing, sendPieces } from '../send.ts';
 import { resultObject } from './answer.ts';
 import { isFault } from '../../faults.ts';
 import { endingOf } from './ending-of.ts';
@@ -82,11 +83,39 @@ export class OperationWork implements RequestWork {
     await this.#runs?.end({ outlivesAnswer: this.#outlivesAnswer }, this.#admitted.services.log);
   }
 
-  answer({ result, echo, answer }: Ending): () => Promise<void> {
+  answer(ending: Ending): () => Promise<void> {
+    const { result, echo, answer } = ending;
     const { spelling, failure } = this.#operation;
+    if (spelling === 'csc' || spelling === 'csc without answer') return this.#cscAnswer(spelling, ending);
     const members = result.major === 0 ? answer : { ...failure, ...answer };
     const pieces = jsonPieces({ result: resultObject(spelling, result), ...echo, ...members });
     return async () => sendPieces(this.#admitted.response, 'application/json', pieces);
+  }
+
+  /** An answer of the Cloud Signature Consortium's API: the members alone, or an error with its status. */
+  #cscAnswer(form: 'csc' | 'csc without answer', { result, answer }: Ending): () => Promise<void> {
+    const { response } = this.#admitted;
+    if (result.major !== 0) {
+      const { status, error, error_description } = isCscError(answer) ? answer : cscAnswerOf(result);
+      return async () => {
+        send(
+          response,
+          status,
+          'application/json',
+          JSON.stringify({ error, error_description }),
+          status === 503 ? { 'Retry-After': '5' } : {},
+        );
+        return Promise.resolve();
+      };
+    }
+    if (form === 'csc') {
+      const pieces = jsonPieces(answer);
+      return async () => sendPieces(response, 'application/json', pieces);
+    }
+    return async () => {
+      sendNothing(response);
+      return Promise.resolve();
+    };
   }
 
   async #run(body: Readonly<Record<string, unknown>>, audited: AuditedRequest, runs: RequestRuns): Promise<Ending> {

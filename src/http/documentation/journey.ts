@@ -33,4 +33,16 @@ export const journey: readonly Stage[] = [
     text: 'Signed two-dimensional codes: `createDataZone` makes a data zone, which `sign` signs with `code2DDocSignature`; `createImage2DDoc` makes, signs and draws one in a single request.',
     operations: ['createDataZone', 'createImage2DDoc'],
   },
+  {
+    id: 'csc',
+    title: 'Cloud Signature Consortium',
+    text: 'The same keys through the API of the Cloud Signature Consortium, versions 1 and 2, for clients that speak it. A success is the answer alone; a failure has an HTTP status, `error` and `error_description`. No bearer token is needed: the client certificate says who asks.',
+    operations: [
+      ...['cscV1Info', 'cscV1CredentialsList', 'cscV1CredentialsInfo', 'cscV1CredentialsSendOTP', 'cscV1CredentialsAuthorize'],
+      ...['cscV1CredentialsExtendTransaction', 'cscV1SignaturesSignHash', 'cscV1SignaturesTimestamp'],
+      ...['cscV2Info', 'cscV2CredentialsList', 'cscV2CredentialsInfo', 'cscV2CredentialsSendOTP', 'cscV2CredentialsGetChallenge'],
+      ...['cscV2CredentialsAuthorize', 'cscV2CredentialsExtendTransaction', 'cscV2SignaturesSignHash', 'cscV2SignaturesSignDoc'],
+      'cscV2SignaturesTimestamp',
+    ],
+  },
 ];

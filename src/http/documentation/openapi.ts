@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { requestJsonSchema } from '../../fields/long-values.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { operationPath, type OperationRoots } from '../api/operation-path.ts';
+import { offeredOperations, operationPath, type OperationRoots } from '../api/operation-path.ts';
 import { apiVersion } from '../send.ts';
 import { Components, open, type DocumentedLimits } from './components.ts';
 import { filePaths, storedFileSchema, type FilePaths } from './file-paths.ts';
+import { cscErrorReferences, cscErrorSchema, cscErrors } from './csc-errors.ts';
 import { answerHeaders, headers, problemResponses, problemSchema, responses, type OpenApiResponse } from './problems.ts';
 import { resultReference, resultSchemas } from './results.ts';
 import type { Schema, Schemas } from './schema.ts';
@@ -46,7 +47,8 @@ export interface Documentation {
 }
 
 /** Describes the interface as OpenAPI 3.1, with the limits in force. */
-export function describeInterface({ operations, ftmRoot, ...roots }: DocumentedPaths, limits: DocumentedLimits): Documentation {
+export function describeInterface({ operations: all, ftmRoot, ...roots }: DocumentedPaths, limits: DocumentedLimits): Documentation {
+  const operations = offeredOperations(all, roots);
   const components = new Components(limits);
   const requests = operations.map((operation) => requestOf(operation, components));
   const closed = new Set(Object.keys(components.schemas));
@@ -56,9 +58,14 @@ export function describeInterface({ operations, ftmRoot, ...roots }: DocumentedP
       return [operationPath(operation, roots), { post }];
     }),
   );
-  const schemas = { ...resultSchemas, Problem: problemSchema, StoredFile: storedFileSchema, ...opened(components.schemas, closed) };
+  const hasCsc = operations.some(isCsc);
+  const schemas = {
+    ...{ ...resultSchemas, Problem: problemSchema, StoredFile: storedFileSchema },
+    ...(hasCsc ? { CscError: cscErrorSchema } : {}),
+    ...opened(components.schemas, closed),
+  };
   const files = filePaths(ftmRoot);
-  return { document: documentOf({ ...paths, ...files }, inOrder(schemas)), operations: paths, files };
+  return { document: documentOf({ ...paths, ...files }, inOrder(schemas), hasCsc), operations: paths, files };
 }
 
 /** Answers get further members in later versions, so only the objects of requests are closed. */
@@ -70,7 +77,7 @@ function inOrder(schemas: Schemas): Schemas {
   return Object.fromEntries(Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-function documentOf(paths: OpenApiDocument['paths'], schemas: Schemas): OpenApiDocument {
+function documentOf(paths: OpenApiDocument['paths'], schemas: Schemas, hasCsc: boolean): OpenApiDocument {
   return {
     openapi: '3.1.0',
     info: {
@@ -87,21 +94,29 @@ function documentOf(paths: OpenApiDocument['paths'], schemas: Schemas): OpenApiD
       { name: 'pki', description: 'Keys and certificates' },
       { name: 'creator', description: '2D-Doc codes' },
       { name: 'files', description: 'The file transfer store' },
+      ...(hasCsc ? [{ name: 'csc', description: 'The API of the Cloud Signature Consortium' }] : []),
     ],
     paths,
     components: {
       securitySchemes: { clientCertificate: { type: 'mutualTLS', description: 'a registered client certificate' } },
       schemas,
-      responses,
+      responses: hasCsc ? { ...responses, ...cscErrors } : responses,
       headers,
     },
   };
 }
 
 /** Returns the part of a component name that an operation's request and answer share. */
-function componentName({ path }: Pick<Operation, 'path'>): string {
-  const name = path.slice(path.indexOf('/') + 1);
+function componentName(operation: Pick<Operation, 'path'>): string {
+  const name = operationName(operation);
   return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** The name of an operation: that in the interface; of a method with versions, all parts of its path. */
+function operationName({ path }: Pick<Operation, 'path'>): string {
+  const [group, ...parts] = path.split('/');
+  if (group !== 'csc') return parts.join('/');
+  return `csc${parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')}`;
 }
 
 function requestOf(operation: Operation, components: Components): Schema {
@@ -110,7 +125,13 @@ function requestOf(operation: Operation, components: Components): Schema {
 }
 
 function answerOf(operation: Operation, components: Components): Schema {
-  const { properties } = components.take(z.toJSONSchema(operation.answer) as Schema);
+  const { properties, required } = components.take(z.toJSONSchema(operation.answer) as Schema);
+  if (operation.spelling === 'csc' || operation.spelling === 'csc without answer') {
+    return components.add(`${componentName(operation)}Response`, {
+      ...{ type: 'object', description: `answer of ${operation.path}`, properties: properties ?? {} },
+      ...(required === undefined ? {} : { required }),
+    });
+  }
   return components.add(`${componentName(operation)}Response`, {
     type: 'object',
     description: `answer of ${operation.path}`,
@@ -124,23 +145,44 @@ function answerOf(operation: Operation, components: Components): Schema {
 }
 
 function operationObject(operation: Operation, request: Schema, answer: Schema): OpenApiOperation {
-  const [tag = '', name = ''] = operation.path.split('/');
+  const [tag = ''] = operation.path.split('/');
   return {
-    operationId: name,
+    operationId: operationName(operation),
     tags: [tag],
     summary: operation.summary,
     description: descriptionOf(operation),
     ...(operation.takesIdempotencyKey ? { parameters: [idempotencyKey] } : {}),
     requestBody: { required: true, content: { 'application/json': { schema: request, example: operation.example } } },
-    responses: {
-      '200': {
-        description: `The outcome. Members beside \`result\` and \`requestID\` are there after a success.${othersOf(operation)}`,
-        headers: answerHeaders(),
-        content: { 'application/json': { schema: answer } },
-      },
-      ...problemResponses(operation.takesIdempotencyKey ? [413, 415, 422] : [413, 415]),
-    },
+    responses: isCsc(operation)
+      ? cscResponses(operation, answer)
+      : {
+          '200': {
+            description: `The outcome. Members beside \`result\` and \`requestID\` are there after a success.${othersOf(operation)}`,
+            headers: answerHeaders(),
+            content: { 'application/json': { schema: answer } },
+          },
+          ...problemResponses(operation.takesIdempotencyKey ? [413, 415, 422] : [413, 415]),
+        },
   };
+}
+
+/** Whether an operation answers in the form of the Cloud Signature Consortium. */
+function isCsc({ spelling }: Operation): boolean {
+  return spelling === 'csc' || spelling === 'csc without answer';
+}
+
+function cscResponses({ spelling }: Operation, answer: Schema): OpenApiOperation['responses'] {
+  const success =
+    spelling === 'csc without answer'
+      ? { '204': { description: 'The outcome of a success has no body.', headers: answerHeaders() } }
+      : {
+          '200': {
+            description: 'The outcome of a success.',
+            headers: answerHeaders(),
+            content: { 'application/json': { schema: answer } },
+          },
+        };
+  return { ...success, ...cscErrorReferences };
 }
 
 function descriptionOf({ role, takesIdempotencyKey, pace, details }: Operation): string {

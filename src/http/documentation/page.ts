@@ -16,7 +16,7 @@ interface Part extends Stage {
 /** The page at `/docs`: the OpenAPI document for people. It loads nothing. */
 export function documentationPage(documentation: Documentation, limits: PageLimits): string {
   const { info } = documentation.document;
-  const parts = journey.map((stage) => partOf(stage, documentation));
+  const parts = journey.filter(({ id }) => id !== 'csc' || hasCsc(documentation)).map((stage) => partOf(stage, documentation));
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -55,6 +55,11 @@ export function documentationPage(documentation: Documentation, limits: PageLimi
         </script>
       </body>
     </html> `.markup;
+}
+
+/** Whether the API of the Cloud Signature Consortium is offered. */
+function hasCsc({ document }: Documentation): boolean {
+  return document.components.schemas['CscError'] !== undefined;
 }
 
 function partOf(stage: Stage, { document, operations, files }: Documentation): Part {

@@ -31,7 +31,7 @@ export const headers = {
 };
 
 /** Component name and meaning of each status whose answer is a problem document (contract §2). */
-const problems = {
+export const problems = {
   400: ['BadRequest', 'The body is not one JSON object that every parser reads alike, or a header is malformed.'],
   403: ['Forbidden', 'The client certificate is not registered, or lacks the role.'],
   404: [
@@ -66,7 +66,7 @@ export const problemStatuses: readonly (readonly [status: string, text: string])
 ]);
 
 /** Statuses that any request can get, whatever its path. */
-const anyRequest = [400, 403, 405, 408, 417, 429, 431, 500, 503] as const;
+export const anyRequest = [400, 403, 405, 408, 417, 429, 431, 500, 503] as const;
 
 /** Returns references to the problems of an operation: those of any request, and others. */
 export function problemResponses(others: readonly ProblemStatus[]): Readonly<Record<string, OpenApiResponse>> {
@@ -86,7 +86,7 @@ export const responses: Readonly<Record<string, OpenApiResponse>> = Object.fromE
   ]),
 );
 
-function headersOf(status: string): Readonly<Record<string, object>> {
+export function headersOf(status: string): Readonly<Record<string, object>> {
   if (status === '405') return { Allow: header('Allow') };
   return status === '429' || status === '503' ? { 'Retry-After': header('RetryAfter') } : {};
 }

@@ -1,27 +1,12 @@
 import { z } from 'zod';
-import { isFault, refusalOf } from '../../faults.ts';
-import { deliverEvidence, evidenceAtHand, openOutput, outputAtHand } from '../fields/deliver-evidence.ts';
 import { askedSigning, InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
-import { documentsAtHand, openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
-import { checkIdentityOf, checksIdentity } from '../fields/digital-identity.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
-import { prepareAtOnce, prepareInThread } from '../../signatures/prepare-signatures.ts';
-import {
-  auditedDigests,
-  completeAtOnce,
-  completeSignatures,
-  documentsAsPrepared,
-  evidenceNotices,
-  signerPlan,
-  type SignerPlan,
-} from '../../signatures/signatures.ts';
-import { Refusal } from '../../result-codes.ts';
-import { TokenCannot } from '../../token/token.ts';
+import { signDocuments } from './sign-documents.ts';
 import { signingKey } from './signing-key.ts';
 
 const SignRequest = z.strictObject({
@@ -53,59 +38,6 @@ export const sign = operation({
     checkKeyReference(keyReference);
 
     const key = await signingKey(keyReference, asked, context);
-    const { chain } = key.signer;
-    const plan = signerPlan(asked, askedDocuments, key.signer);
-    const opened = documentsAtHand(inputDocuments) ?? (await openDocuments(inputDocuments, context));
-    try {
-      const output = outputAtHand(optionalInputs) ?? (await openOutput(optionalInputs, context));
-      const { documents } = opened;
-      const { algorithm } = plan;
-      const signatures = prepareAtOnce(plan, documents) ?? (await prepareInThread(plan, documents, context.threads));
-      context.audit.digests.push(...auditedDigests(signatures));
-      if (opened.areFiles) await opened.checkUnchanged();
-      if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
-      if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
-      // One message to the token: all documents of a request use one algorithm.
-      const toBeSigned = {
-        algorithm,
-        digests: signatures.prepared.map(({ digest }) => digest),
-        documents: documentsAsPrepared(documents, signatures),
-      };
-      // This returns the whole answer, which is stored by the commit that consumes the secret.
-      const complete = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
-        // Co-signed files are read in parts, so they must be unchanged since the bound digests were
-        // compared.
-        if (opened.areFiles) await opened.checkUnchanged();
-        const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
-        const evidence = completeAtOnce(signatures, byId) ?? (await completeSignatures(signatures, byId, context));
-        context.notices.push(...evidenceNotices(evidence));
-        const delivered =
-          evidenceAtHand(output, documents, evidence, context) ?? (await deliverEvidence(output, documents, evidence, context));
-        return evidenceAnswer(delivered, algorithm);
-      };
-      try {
-        return await key.sign(toBeSigned, signatures, complete);
-      } catch (error) {
-        throw signingError(error, plan);
-      }
-    } finally {
-      if (opened.areFiles) await opened.close();
-    }
+    return signDocuments({ asked, askedDocuments, inputDocuments, parameters, optionalInputs, key }, context, evidenceAnswer);
   },
 });
-
-/**
- * Returns the refusal for an error of the step in which the token signs: a file has changed
- * meanwhile, or the token does not support the algorithm. Few tokens support MGF1 with a hash other
- * than that of the digest, and only an attempt shows whether this one does. Other errors stay as
- * they are.
- */
-function signingError(error: unknown, { algorithm, algorithmAt }: SignerPlan): unknown {
-  if (isFault(error, 'CONTENT_CHANGED')) {
-    return refusalOf(error, { at: '/inputDocuments', message: 'a file changed while it was being signed' });
-  }
-  const hasOtherMgf1 = algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash;
-  if (!(error instanceof TokenCannot) || algorithmAt === undefined || !hasOtherMgf1) return error;
-  const message = 'the token supports MGF1 only with the hash of the digest';
-  return new Refusal('UNSUPPORTED', { at: algorithmAt, message, cause: error });
-}

@@ -80,7 +80,7 @@ async function identityKey(
  * Returns the signer with the chain of the authority that issued the certificate, which may no
  * longer be the tenant's.
  */
-function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
+export function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
   const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
   if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is no longer configured`);
   return { certificate: key.certificate, publicKey: key.publicKey, issuers };

@@ -88,6 +88,22 @@ export class Levels {
   }
 
   /**
+   * Returns a time-stamp of a hash from the authorities of the configuration (URLSource SERVER).
+   * `nonce`: the number that it repeats; default: a random one.
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID
+   */
+  async stampHash(imprint: MessageImprint, nonce?: Uint8Array): Promise<CheckedToken> {
+    const { timeStamps, timeStampTrust, totalSeconds, server } = this.#services;
+    const { allowSha1 } = this.#rules;
+    return timeStamps.stamp(imprint, {
+      authorities: configuredAuthorities(server),
+      nonce: nonce ?? true,
+      trust: { ...timeStampTrust(), anyRoot: false, allowSha1 },
+      signal: AbortSignal.timeout(totalSeconds * 1000),
+    });
+  }
+
+  /**
    * Checks everything that can be checked before a secret or a device is used. `hash`: hash
    * algorithm of the signature.
    * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE if no source is known;
@@ -162,11 +178,7 @@ function timeStampAuthorities(
   { http, server }: LevelServices,
 ): readonly AuthorityAddress[] {
   if (addresses.source === 'CLIENT') return addresses.urls.map((url) => clientUrl(url, http));
-  if (addresses.source === 'SERVER') {
-    const configured = server.authorities();
-    if (configured.length > 0) return configured;
-    throw new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is configured (URLSource SERVER)' });
-  }
+  if (addresses.source === 'SERVER') return configuredAuthorities(server);
   const named = timeStampUrlOf(certificate);
   if (named === undefined)
     throw new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the signer certificate names no time-stamp authority (URLSource CERTIFICATE)' });
@@ -179,6 +191,13 @@ function timeStampAuthorities(
       cause: error,
     });
   }
+}
+
+/** @throws {Refusal} TIMESTAMP_UNAVAILABLE */
+function configuredAuthorities(server: LevelServices['server']): readonly AuthorityAddress[] {
+  const configured = server.authorities();
+  if (configured.length > 0) return configured;
+  throw new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is configured (URLSource SERVER)' });
 }
 
 function wantedData({ choice, ocsp, crl }: StatusData, { http, server }: LevelServices): WantedData {

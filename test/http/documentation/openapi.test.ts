@@ -11,7 +11,7 @@ import { referredName, type Schema } from '../../../src/http/documentation/schem
 import { operations } from '../../../src/operations/table.ts';
 import { resultCodes } from '../../../src/result-codes.ts';
 
-const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', ftmRoot: '/ftm' };
+const paths = { operations, signRoot: '/sign', doc2dRoot: '/doc2d', cscRoot: '/csc', ftmRoot: '/ftm' };
 const limits = LimitsConfig.parse({});
 const documentation = describeInterface(paths, limits);
 const { document } = documentation;

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { cscOperation } from './csc-operation.ts';
+import { ecdsaAlgorithms, language, rsaAlgorithms } from './credential-info.ts';
+import { Language } from './parameters.ts';
+
+const common = {
+  name: z.string().describe('name of the service'),
+  logo: z.string().describe('URI of its logo'),
+  region: z.string().describe('country of the service, ISO 3166-1 alpha-2'),
+  lang: z.string().describe('language of the answers'),
+  description: z.string().describe('what the service is'),
+  authType: z.array(z.literal('TLS')).describe('a client is known by its certificate alone'),
+  methods: z.array(z.string()).describe('the methods that are offered'),
+};
+
+const methodsOfBoth = [
+  ...['info', 'credentials/list', 'credentials/info', 'credentials/authorize', 'credentials/extendTransaction'],
+  ...['signatures/signHash', 'signatures/timestamp'],
+] as const;
+/** The methods of each version. */
+export const methods = {
+  v1: [...methodsOfBoth, 'credentials/sendOTP'],
+  v2: [...methodsOfBoth, 'credentials/sendOTP', 'credentials/getChallenge', 'signatures/signDoc'],
+} as const;
+
+const summary = 'Describes the service and the methods that it offers.';
+const InfoRequest = z.strictObject({ lang: Language });
+
+/** `info` of version 1 (Cloud Signature Consortium API 1.0.4.0, clause 11.1). */
+export const infoV1 = cscOperation({
+  version: 'v1',
+  method: 'info',
+  summary,
+  request: InfoRequest,
+  example: {},
+  answer: z.strictObject({ specs: z.literal('1.0.4.0'), ...common }),
+  async run(_request, { config }) {
+    return Promise.resolve({
+      specs: '1.0.4.0' as const,
+      ...config.csc,
+      lang: language,
+      authType: ['TLS' as const],
+      methods: [...methods.v1],
+    });
+  },
+});
+
+const levels = ['Ades-B-B', 'Ades-B-T', 'Ades-B-LT', 'Ades-B-LTA'];
+
+/** `info` of version 2 (2.0.0.2, clause 11.1). */
+export const infoV2 = cscOperation({
+  version: 'v2',
+  method: 'info',
+  summary,
+  request: InfoRequest,
+  example: {},
+  answer: z.strictObject({
+    specs: z.literal('2.0.0.2'),
+    ...common,
+    asynchronousOperationMode: z.literal(false),
+    validationInfo: z.literal(false).describe('signatures/signDoc returns no validation data beside the signature'),
+    signAlgorithms: z
+      .strictObject({ algos: z.array(z.string()).describe('object identifiers') })
+      .meta({ id: 'CscSignatureAlgorithms', description: 'the signature algorithms of all credentials' }),
+    signature_formats: z
+      .strictObject({ formats: z.array(z.string()), envelope_properties: z.array(z.array(z.string())).describe('of each format') })
+      .meta({ id: 'CscFormats', description: 'formats of signatures/signDoc' }),
+    conformance_levels: z.array(z.string()).describe('levels of signatures/signDoc'),
+  }),
+  async run(_request, { config }) {
+    return Promise.resolve({
+      ...{ specs: '2.0.0.2' as const, ...config.csc, lang: language, authType: ['TLS' as const], methods: [...methods.v2] },
+      ...{ asynchronousOperationMode: false as const, validationInfo: false as const },
+      signAlgorithms: { algos: [...rsaAlgorithms, ...ecdsaAlgorithms] },
+      signature_formats: {
+        formats: ['C', 'X', 'P'],
+        envelope_properties: [
+          ['Detached', 'Attached'],
+          ['Enveloped', 'Enveloping', 'Detached'],
+          ['Certification', 'Revision'],
+        ],
+      },
+      conformance_levels: levels,
+    });
+  },
+});
