@@ -14,6 +14,8 @@ import { otpScope, sealOtp } from './seals.ts';
 /** Lifetime of activation data, and of a transaction with all the data that it is exchanged for. */
 export const activationDataLife = { validMs: 300_000, transactionMs: 1_800_000 } as const;
 const attempts = 3;
+/** A client that authorises and never signs must not fill the state store. */
+const openMax = 1000;
 const secretBytes = 32;
 const idBytes = 16;
 const timeBytes = 6;
@@ -68,6 +70,9 @@ export class ActivationDataMaker {
     const { store, token, activation } = this.#parts;
     checkUsable(key, 'sign', store.now());
     checkCovered(key, what);
+    if ((await store.run('countOpenData', { reference: key.reference, now: store.now() })) >= openMax) {
+      throw new Refusal('STORE_FULL', { message: `the key has ${openMax} open authorisations: sign with them, or wait until they end` });
+    }
     if (pin !== undefined && otp !== undefined) {
       const { verified } = await activation.attempt(key, { use: 'sign', action: 'AUTHORISE', given: pin }, async (reserved) => {
         const outcome = await verifyReserved(token, reserved);

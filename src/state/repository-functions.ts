@@ -11,6 +11,7 @@ export type RepositoryName = keyof typeof operations;
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
   'allKeptBytes',
   'countKeys',
+  'countOpenData',
   'countUnsealedKeys',
   'crlState',
   'findCertificate',

@@ -11,6 +11,8 @@ import { ClientData, Language } from './parameters.ts';
 
 /** The most credentials of one answer. */
 const pageMax = 100;
+/** Keys that one request looks at: few of them may be wanted, and the client goes on from there. */
+const rowsMax = 1000;
 
 const paging = {
   maxResults: z.int().min(1).optional().describe(`the most credentials of the answer; default and upper limit: ${pageMax}`),
@@ -109,7 +111,7 @@ async function listed(
   const references: KeyReferenceId[] = [];
   let after = pageToken?.toLowerCase();
   let isEnd = false;
-  while (references.length < limit && !isEnd) {
+  for (let looked = 0; references.length < limit && looked < rowsMax && !isEnd; looked += pageMax) {
     const rows = await keys.list(caller.tenant, { after, limit: pageMax });
     isEnd = rows.length < pageMax;
     for (const [index, row] of rows.entries()) {

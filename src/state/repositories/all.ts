@@ -46,7 +46,7 @@ export { fillPool, poolKeys, poolLevels, takeFromPool } from './key-pool.ts';
 export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
-export { putOtp } from './otps.ts';
+export { countOpenData, putOtp } from './otps.ts';
 export {
   addPublication,
   deleteEndedPublications,

@@ -19,6 +19,18 @@ export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRo
   await db.insertInto('otps').values(otp).execute();
 }
 
+/** Counts the activation data of a key that has not expired. */
+export async function countOpenData(db: Transaction<Schema>, { reference, now }: { reference: string; now: number }): Promise<number> {
+  const { open } = await db
+    .selectFrom('otps')
+    .select(({ fn }) => fn.countAll<number | string>().as('open'))
+    .where('reference', '=', reference)
+    .where('signatures', 'is not', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return Number(open);
+}
+
 /**
  * The one-time password that an attempt is about: the only one for an action, or activation data by
  * its identifier, in one of these actions, for this client.
