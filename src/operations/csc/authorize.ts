@@ -122,7 +122,9 @@ interface Given {
 }
 
 /** @throws {Refusal} FIELD_MISSING, UNSUPPORTED for a secret that the key does not have */
-function givenSecrets({ protocol }: KeyRecord, { pin, otp, transactionId: named }: Given): AuthorisingSecrets {
+function givenSecrets({ protocol, transaction }: KeyRecord, { pin, otp, transactionId }: Given): AuthorisingSecrets {
+  // To other keys it is data of the client, whatever it says.
+  const named = transaction === undefined ? undefined : transactionId;
   if (pin === undefined && otp === undefined) {
     throw invalidRequest(`Missing (or invalid type) string parameter ${protocol === 'OTP' ? 'OTP' : 'PIN'}`, 'FIELD_MISSING');
   }

@@ -24,7 +24,7 @@ export const CredentialId = Text.min(1).describe(
 export const Sad = Text.min(1).describe('signature activation data, from credentials/authorize or credentials/extendTransaction');
 export const ClientData = Text.optional().describe('data of the client; not used');
 /** In requests with a secret, where a transaction must be named. */
-export const TransactionData = Secret.optional().describe('the transactionId of a key that is bound to a transaction; otherwise not used');
+export const TransactionData = Text.optional().describe('the transactionId of a key that is bound to a transaction; otherwise not used');
 export const Language = Text.optional().describe('preferred language of the answer; answers are in English');
 export const Pin = Secret.describe('the password of the key, or the authToken of a key of SINGLE_USE');
 export const Otp = Secret.describe('a one-time password from credentials/sendOTP or credentials/getChallenge');

@@ -44,6 +44,11 @@ const DocumentToSign = z
     signAlgo: SignAlgo,
     hashAlgorithmOID: HashOid.optional(),
     signAlgoParams: SignAlgoParams,
+    signed_props: z
+      .array(z.unknown())
+      .max(0, 'Invalid parameter signed_props')
+      .optional()
+      .describe('must be empty: the signed properties are those of a baseline signature'),
     signed_envelope_property: z
       .enum(envelopes)
       .optional()
@@ -71,6 +76,11 @@ export const signDocV2 = cscOperation({
       .min(1, 'Empty documentDigests and documents objects')
       .max(documentsAbsoluteMax)
       .meta({ description: 'the documents', ...limitedBy('documentsMax') }),
+    documentDigests: z
+      .array(z.unknown())
+      .max(0, 'Invalid object parameter documentDigests')
+      .optional()
+      .describe('must be empty: for digests there is signatures/signHash'),
     returnValidationInfo: z.literal(false).optional().describe('validation data is in signatures of the levels LT and LTA alone'),
     ...synchronous,
     clientData: ClientData,
