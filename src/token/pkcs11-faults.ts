@@ -3,6 +3,7 @@ export const ckr = {
   HOST_MEMORY: 0x02,
   GENERAL_ERROR: 0x05,
   FUNCTION_FAILED: 0x06,
+  ATTRIBUTE_VALUE_INVALID: 0x13,
   DEVICE_ERROR: 0x30,
   DEVICE_MEMORY: 0x31,
   DEVICE_REMOVED: 0x32,
@@ -19,6 +20,7 @@ export const ckr = {
   SESSION_HANDLE_INVALID: 0xb3,
   SIGNATURE_INVALID: 0xc0,
   SIGNATURE_LEN_RANGE: 0xc1,
+  TEMPLATE_INCONSISTENT: 0xd1,
   TOKEN_NOT_PRESENT: 0xe0,
   TOKEN_NOT_RECOGNIZED: 0xe1,
   USER_ALREADY_LOGGED_IN: 0x100,
@@ -56,10 +58,10 @@ export function handleIsStale(code: number | undefined): boolean {
 }
 
 /**
- * GENERAL_ERROR, FUNCTION_FAILED, TEMPLATE_INCONSISTENT: what SoftHSM 2.6.1 answers if another
- * thread destroys or searches keys while it makes one.
+ * What SoftHSM 2.6.1 answers if another thread destroys or searches keys while it makes one, and
+ * what the host says of a key that lacks attributes.
  */
-const passingFaultsOfGeneration: ReadonlySet<number> = new Set([ckr.GENERAL_ERROR, ckr.FUNCTION_FAILED, 0xd1]);
+const passingFaultsOfGeneration: ReadonlySet<number> = new Set([ckr.GENERAL_ERROR, ckr.FUNCTION_FAILED, ckr.TEMPLATE_INCONSISTENT]);
 
 /** Whether making a key may have failed only because of what another thread did meanwhile. */
 export function generationMayPass(code: number | undefined): boolean {
@@ -70,7 +72,7 @@ export function generationMayPass(code: number | undefined): boolean {
  * ATTRIBUTE_READ_ONLY, ACTION_PROHIBITED, FUNCTION_NOT_SUPPORTED, TEMPLATE_INCONSISTENT: tokens use
  * different codes to refuse a change to a key.
  */
-const refusalsOfChange: ReadonlySet<number> = new Set([0x10, 0x1b, 0x54, 0xd1]);
+const refusalsOfChange: ReadonlySet<number> = new Set([0x10, 0x1b, 0x54, ckr.TEMPLATE_INCONSISTENT]);
 
 export function changeIsRefused(code: number | undefined): boolean {
   return code !== undefined && refusalsOfChange.has(code);

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import type { Handle } from 'pkcs11js';
+import type { Attribute, Handle } from 'pkcs11js';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
 import {
   createKeyPair,
@@ -87,6 +87,47 @@ describe('a key whose making failed in passing', () => {
     const { handle } = make({ id }, patient);
     expect([found(id), isThere(handle)]).toEqual([1, true]);
     destroy(handle);
+  });
+
+  /** The next key is made without its identifier, as when SoftHSM loses attributes. */
+  function loseId(): void {
+    const { module } = token;
+    const rest = (template: Attribute[] = []): Attribute[] => template.filter(({ type }) => type !== pkcs11js.CKA_ID);
+    const [pair, secret] = [module.C_GenerateKeyPair.bind(module), module.C_GenerateKey.bind(module)];
+    vi.spyOn(module, 'C_GenerateKeyPair').mockImplementationOnce((session, mechanism, publicKey, privateKey) =>
+      pair(session, mechanism, publicKey, rest(privateKey)),
+    );
+    vi.spyOn(module, 'C_GenerateKey').mockImplementationOnce((session, mechanism, template) => secret(session, mechanism, rest(template)));
+  }
+  const keys = (): number => [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY, CKO_SECRET_KEY].flatMap(ofClass).length;
+
+  it.each(['its identifier', 'its class'])('is made by another attempt if the token lost %s, and nothing is left of the first', (lost) => {
+    const before = keys();
+    const id = newKeyId('general');
+    if (lost === 'its identifier') loseId();
+    else {
+      const real = token.module.C_GetAttributeValue.bind(token.module);
+      // The first call reads the public key.
+      vi.spyOn(token.module, 'C_GetAttributeValue')
+        .mockImplementationOnce(real)
+        .mockImplementationOnce(() => {
+          throw pkcs11Error(ckr.ATTRIBUTE_VALUE_INVALID);
+        });
+    }
+    const generate = vi.spyOn(token.module, 'C_GenerateKeyPair');
+    const { handle } = make({ id }, patient);
+    expect(generate).toHaveBeenCalledTimes(2);
+    vi.restoreAllMocks();
+    expect([keys() - before, found(id), token.read(handle, pkcs11js.CKA_ID)?.toString('hex')]).toEqual([1, 1, id]);
+    destroy(handle);
+  });
+
+  it('is refused, and does not stay, if the token lost its identifier each time', () => {
+    const before = keys();
+    loseId();
+    expect(() => make({ id: newKeyId('general') })).toThrow('the new key lacks attributes');
+    expect(() => secretKey(newKeyId('mac'))).toThrow('the new key lacks attributes');
+    expect(keys()).toBe(before);
   });
 
   it('is not tried again beyond the limit, after another fault, under another profile, or if it is the MAC key', () => {

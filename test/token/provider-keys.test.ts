@@ -118,6 +118,7 @@ describe('an HMAC key of the service', () => {
     const generate = vi.spyOn(token.module, 'C_GenerateKey').mockImplementation(() => Buffer.alloc(8));
     const { create, made } = provider(profileWith({ macKey }));
     const id = newKeyId('mac');
+    vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValue([{ type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') }]);
     if (isRefused) expect(() => create(id, type)).toThrow(new RangeError(`Test has no HMAC keys of ${type.bytes} bytes for ${type.hash}`));
     else expect(create(id, type)).toHaveLength(0);
     expect([generate.mock.calls.length, made.length]).toEqual(isRefused ? [0, 0] : [1, 1]);

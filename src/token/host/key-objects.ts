@@ -1,7 +1,7 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
-import { changeIsRefused, generationMayPass, handleIsStale } from '../pkcs11-faults.ts';
+import { changeIsRefused, ckr, generationMayPass, handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';
 import {
   curveOf,
@@ -93,9 +93,7 @@ function generatePairOnce(
   const keys = module.C_GenerateKeyPair(handle, { mechanism: how.mechanism }, how.publicKey, how.privateKey);
   try {
     const publicKeyInfo = read(keys.publicKey);
-    // From here on the key is found by its identifier; after an earlier kill it is found by its
-    // label.
-    if (place !== 'session' && profile.idAfterGeneration) setId(session, keys.privateKey, place.id);
+    if (place !== 'session') ensureId(session, keys.privateKey, place.id, profile);
     return { handle: keys.privateKey, publicKeyInfo };
   } catch (error) {
     module.C_DestroyObject(handle, keys.privateKey);
@@ -118,9 +116,9 @@ export function generateSecretKey(session: Session, place: KeyPlace, template: A
 function generateSecretKeyOnce(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
   const mechanism = macKeyMechanisms[profile.macKey.mechanism];
   const key = session.module.C_GenerateKey(session.handle, { mechanism }, template);
-  if (place === 'session' || !profile.idAfterGeneration) return key;
+  if (place === 'session') return key;
   try {
-    setId(session, key, place.id);
+    ensureId(session, key, place.id, profile);
     return key;
   } catch (error) {
     session.module.C_DestroyObject(session.handle, key);
@@ -206,6 +204,23 @@ function ownId(bytes: Buffer): KeyId | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Gives a new key its identifier if it has none yet, and checks that the token keeps it: SoftHSM
+ * may lose attributes of a key that is made while another thread searches keys, or another process
+ * lists them. From here on the key is found by its identifier; after an earlier kill it is found by
+ * its label.
+ */
+function ensureId(session: Session, key: Handle, id: KeyId, profile: ModuleProfile): void {
+  if (profile.idAfterGeneration) setId(session, key, id);
+  try {
+    if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) === true) return;
+  } catch (error) {
+    // SoftHSM's answer for a key that has lost its class.
+    if (pkcs11Code(error) !== ckr.ATTRIBUTE_VALUE_INVALID) throw error;
+  }
+  throw new Error(`CKR_TEMPLATE_INCONSISTENT:${ckr.TEMPLATE_INCONSISTENT} the new key lacks attributes`);
 }
 
 export function setId({ module, handle }: Session, key: Handle, id: KeyId): void {
