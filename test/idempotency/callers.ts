@@ -1,13 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { request, type Agent } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { agentOf } from '../support/own-service.ts';
 import type { QuickstartEnvironment } from '../support/quickstart-environment.ts';
+import { privateKeysOnToken } from '../support/token-listing.ts';
 
 export const Created = z.object({
   result: z.object({ majorCode: z.literal(0) }),
@@ -69,16 +67,9 @@ export class PersistentCaller {
   }
 }
 
-/** Callers' private keys on the token, as pkcs11-tool lists them. */
+/** Callers' private keys on the token. */
 export function callersKeysOnToken({ directory }: QuickstartEnvironment): string[] {
-  const listing = execFileSync(
-    'pkcs11-tool',
-    [
-      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
-      ...['--login', '--pin', readFileSync(join(directory, 'token', 'pin'), 'utf8').trim()],
-      ...['--list-objects', '--type', 'privkey'],
-    ],
-    { env: { ...process.env, SOFTHSM2_CONF: join(directory, 'token', 'softhsm2.conf') }, encoding: 'utf8' },
-  );
-  return [...listing.matchAll(/^\s+ID:\s+(43[0-9a-f]+)$/gm)].map((match) => match[1] ?? '').toSorted();
+  return privateKeysOnToken(directory)
+    .filter((id) => id.startsWith('43'))
+    .toSorted();
 }
