@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { LongAnswer } from '../../documents/long-answer.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
+import { hashAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import { limitedBy } from '../../fields/documented.ts';
 import { Base64 } from '../../fields/values.ts';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
@@ -42,7 +44,9 @@ const DocumentToSign = z
     signature_format: z.enum(['C', 'X', 'P']).describe('C: CAdES, X: XAdES, P: PAdES'),
     conformance_level: z.enum(levelNames).optional().describe('level of the signature; default: Ades-B-B'),
     signAlgo: SignAlgo,
-    hashAlgorithmOID: HashOid.optional(),
+    hashAlgorithmOID: HashOid.optional().describe(
+      'the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3); default: that of signAlgo or signAlgoParams, otherwise SHA-256',
+    ),
     signAlgoParams: SignAlgoParams,
     signed_props: z
       .array(z.unknown())
@@ -115,8 +119,7 @@ export const signDocV2 = cscOperation({
     if (envelope === 'Detached' && first.signature_format === 'X' && documents.length > 1) {
       throw invalidRequest('Invalid array parameter documents: a detached XAdES takes one document', 'UNSUPPORTED', '/documents');
     }
-    const { signAlgo, signAlgoParams, hashAlgorithmOID: hashOid } = first;
-    const algorithm = namedAlgorithm({ signAlgo, signAlgoParams, hashOid, hashParameter: 'hashAlgorithmOID' });
+    const algorithm = algorithmOf(first);
     const parameters = { XP7Signature: signatureAsked(first, envelope, algorithm) };
     const inputDocuments = documents.map(({ document }, index) => ({ ID: String(index), base64Data: { base64Value: document } }));
     const { asked, documents: askedDocuments } = askedSigning({ parameters, inputDocuments }, context);
@@ -137,6 +140,13 @@ function isAskedAlike(one: DocumentToSign, other: DocumentToSign): boolean {
     JSON.stringify({ ...asked, document: undefined, signAlgoParams: signAlgoParams && Buffer.from(signAlgoParams).toString('hex') }),
   );
   return a === b;
+}
+
+/** In the standard's samples `signAlgo` is rsaEncryption, and no parameter names the hash: the service chooses it. */
+function algorithmOf({ signAlgo, signAlgoParams, hashAlgorithmOID }: DocumentToSign): SigningAlgorithm {
+  const isNamed = signAlgo !== oids.rsaEncryption && (signAlgo !== oids.rsassaPss || signAlgoParams !== undefined);
+  const hashOid = hashAlgorithmOID ?? (isNamed ? undefined : hashAlgorithmOid('sha256'));
+  return namedAlgorithm({ signAlgo, signAlgoParams, hashOid, hashParameter: 'hashAlgorithmOID' });
 }
 
 const allowedEnvelopes: Readonly<Record<DocumentToSign['signature_format'], readonly [usual: Envelope, ...others: Envelope[]]>> = {
