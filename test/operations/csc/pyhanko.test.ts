@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Level } from '../../conformance/levels.ts';
+import { pdfDocument, pdfNames, signedTwice } from '../../conformance/pades-documents.ts';
 import { call, certificateRequest, description, directory, subject, textOf, type ClientName } from '../../support/api.ts';
 import { judged, noValidator } from '../../support/judge.ts';
 import { pdfSignatures } from '../../support/pdf-judges.ts';
 import { skipNote } from '../../support/skip-note.ts';
-import { smallPdf } from '../../support/small-pdf.ts';
 
 const python = join(process.env['SIGNETD_TOOLS_CACHE'] ?? join(homedir(), '.cache/signetd-tools'), 'venv/bin/python');
 const reason = existsSync(python) ? undefined : `there is no ${python}`;
@@ -19,6 +19,9 @@ const schemes = ['rsa', 'pss', 'ecdsa'] as const;
 const levels = ['B', 'T', 'LT'] as const satisfies readonly Level[];
 const activations = ['PIN', 'OTP', 'PIN and OTP'] as const;
 const hashes = ['sha256', 'sha384', 'sha512'] as const;
+
+/** Kinds of PDF in turn, without those that are encrypted, and those of hybrid cross-references, in which pyHanko signs nothing. */
+const kinds = endless(pdfNames.filter((name) => name !== signedTwice).filter((name) => name !== 'hybrid' && !/^R\d$/.test(name)));
 
 interface Transaction {
   readonly scheme: (typeof schemes)[number];
@@ -45,10 +48,15 @@ const transactions: readonly Transaction[] = schemes.flatMap((scheme, row) =>
 
 function unsigned(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => {
-    const file = join(workplace, `${name}-${index}.pdf`);
-    writeFileSync(file, smallPdf({ pages: 1 + index }));
+    const document = kinds.next().value ?? 'table';
+    const file = join(workplace, `${name}-${index}-${document.replace('/', '')}.pdf`);
+    writeFileSync(file, pdfDocument(document).bytes);
     return file;
   });
+}
+
+function* endless<T>(values: readonly T[]): Generator<T, undefined> {
+  for (;;) yield* values;
 }
 
 /** What the Python program needs to know of a key, whose subscriber has a mailbox if one-time passwords go there. */
