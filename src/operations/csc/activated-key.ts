@@ -21,7 +21,7 @@ export async function activatedKey(
     signing: {
       signer: { key, chain: signerOf(key, context, undefined) },
       identity: undefined,
-      sign: (toBeSigned, _signatures, complete) => keys.sign(key, given, { ...toBeSigned, naming: 'without ID' }, complete),
+      sign: (toBeSigned, _prepared, complete) => keys.sign(key, given, { ...toBeSigned, naming: 'without ID' }, complete),
     },
   };
 }

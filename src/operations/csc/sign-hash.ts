@@ -104,8 +104,8 @@ async function signHashes({ hashes, ...asked }: Asked, context: Context): Promis
   const parameters = { rawSignature: rawParameters(algorithm, signAlgo) };
   const { asked: askedFormat, documents: askedDocuments } = askedSigning({ parameters, inputDocuments }, context);
   const { signing } = await activatedKey(asked, context);
-  const toSign = { asked: askedFormat, askedDocuments, parameters, inputDocuments, optionalInputs: undefined, key: signing };
-  return signDocuments(toSign, context, (delivered) => ({ signatures: delivered.map(contentOf) }));
+  const toSign = { asked: askedFormat, askedDocuments, parameters, inputDocuments, optionalInputs: undefined };
+  return signDocuments(toSign, signing, context, (delivered) => ({ signatures: delivered.map(contentOf) }));
 }
 
 /** Returns the evidence in base64, as it is delivered by default. */

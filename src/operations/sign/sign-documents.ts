@@ -1,9 +1,9 @@
 import { isFault, refusalOf } from '../../faults.ts';
 import type { EvidenceDocument } from '../../documents/document.ts';
-import { deliverEvidence, evidenceAtHand, openOutput, outputAtHand } from '../fields/deliver-evidence.ts';
+import { deliverEvidence, evidenceAtHand, openOutput, outputAtHand, type Output } from '../fields/deliver-evidence.ts';
 import type { AskedSigning, InputDocumentField } from '../fields/input-documents.ts';
 import type { OptionalInputs } from '../fields/evidence-output.ts';
-import { documentsAtHand, openDocuments } from '../fields/open-documents.ts';
+import { documentsAtHand, openDocuments, type OpenedDocuments } from '../fields/open-documents.ts';
 import type { Context } from '../operation.ts';
 import { checkIdentityOf, checksIdentity } from '../fields/digital-identity.ts';
 import type { SignatureParameters } from '../../signatures/request/parameters.ts';
@@ -15,6 +15,7 @@ import {
   documentsAsPrepared,
   evidenceNotices,
   signerPlan,
+  type PreparedSignatures,
   type SignerPlan,
 } from '../../signatures/signatures.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -22,64 +23,108 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** Documents to be signed in one step, as `askedSigning` accepted them. */
+/** Documents to be signed in one step and in one format, as `askedSigning` accepted them. */
 export interface DocumentsToSign {
   readonly asked: AskedSigning['asked'];
   readonly askedDocuments: AskedSigning['documents'];
   readonly parameters: SignatureParameters;
   readonly inputDocuments: readonly InputDocumentField[];
   readonly optionalInputs: OptionalInputs | undefined;
-  readonly key: SigningKey;
+}
+
+/** Documents of one format that are ready for the token. */
+interface ReadyDocuments {
+  readonly opened: OpenedDocuments;
+  readonly output: Output;
+  readonly signatures: PreparedSignatures;
 }
 
 /**
- * Signs documents with a key of the service. `answer` makes the caller's answer of the delivered
- * evidence; the commit that uses up the secret stores it.
+ * Signs documents with a key of the service, in one format. `answer` makes the caller's answer of
+ * the delivered evidence; the commit that uses up the secret stores it.
  * @throws {Refusal}
  */
-export async function signDocuments<T extends object>(
-  { asked, askedDocuments, parameters, inputDocuments, optionalInputs, key }: DocumentsToSign,
+export function signDocuments<T extends object>(
+  documents: DocumentsToSign,
+  key: SigningKey,
   context: Context,
   answer: (delivered: readonly EvidenceDocument[], algorithm: SignatureAlgorithm) => T,
 ): Promise<T> {
-  const { chain } = key.signer;
-  const plan = signerPlan(asked, askedDocuments, key.signer);
-  const opened = documentsAtHand(inputDocuments) ?? (await openDocuments(inputDocuments, context));
+  return signInFormats([documents], key, context, ([delivered = []], algorithm) => answer(delivered, algorithm));
+}
+
+/**
+ * As `signDocuments`, in several formats: one message to the token signs all of them, so they use
+ * one algorithm. The evidence is in the order of the formats.
+ * @throws {Refusal}
+ */
+export async function signInFormats<T extends object>(
+  formats: readonly DocumentsToSign[],
+  key: SigningKey,
+  context: Context,
+  answer: (delivered: readonly (readonly EvidenceDocument[])[], algorithm: SignatureAlgorithm) => T,
+): Promise<T> {
+  const plans = formats.map(({ asked, askedDocuments }) => signerPlan(asked, askedDocuments, key.signer));
+  const plan = planOfAll(plans);
+  const { algorithm, chain } = plan;
+  const all: OpenedDocuments[] = [];
   try {
-    const output = outputAtHand(optionalInputs) ?? (await openOutput(optionalInputs, context));
-    const { documents } = opened;
-    const { algorithm } = plan;
-    const signatures = prepareAtOnce(plan, documents) ?? (await prepareInThread(plan, documents, context.threads));
-    context.audit.digests.push(...auditedDigests(signatures));
-    if (opened.areFiles) await opened.checkUnchanged();
-    if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
-    if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
+    const ready: ReadyDocuments[] = [];
+    for (const [index, { asked, parameters, inputDocuments, optionalInputs }] of formats.entries()) {
+      const opened = documentsAtHand(inputDocuments) ?? (await openDocuments(inputDocuments, context));
+      all.push(opened);
+      const output = outputAtHand(optionalInputs) ?? (await openOutput(optionalInputs, context));
+      const ofFormat = plans[index] ?? plan;
+      const signatures = prepareAtOnce(ofFormat, opened.documents) ?? (await prepareInThread(ofFormat, opened.documents, context.threads));
+      context.audit.digests.push(...auditedDigests(signatures));
+      if (opened.areFiles) await opened.checkUnchanged();
+      if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
+      if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
+      ready.push({ opened, output, signatures });
+    }
+    const prepared = ready.flatMap(({ signatures }) => signatures.prepared);
     // One message to the token: all documents of a request use one algorithm.
     const toBeSigned = {
       algorithm,
-      digests: signatures.prepared.map(({ digest }) => digest),
-      documents: documentsAsPrepared(documents, signatures),
+      digests: prepared.map(({ digest }) => digest),
+      documents: ready.flatMap(({ opened, signatures }) => documentsAsPrepared(opened.documents, signatures)),
     };
     // This returns the whole answer, which is stored by the commit that consumes the secret.
     const complete = async (values: readonly Uint8Array[]): Promise<T> => {
-      // Co-signed files are read in parts, so they must be unchanged since the bound digests were
-      // compared.
-      if (opened.areFiles) await opened.checkUnchanged();
-      const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
-      const evidence = completeAtOnce(signatures, byId) ?? (await completeSignatures(signatures, byId, context));
-      context.notices.push(...evidenceNotices(evidence));
-      const delivered =
-        evidenceAtHand(output, documents, evidence, context) ?? (await deliverEvidence(output, documents, evidence, context));
+      const delivered: (readonly EvidenceDocument[])[] = [];
+      let used = 0;
+      for (const { opened, output, signatures } of ready) {
+        // Co-signed files are read in parts, so they must be unchanged since the bound digests were
+        // compared.
+        if (opened.areFiles) await opened.checkUnchanged();
+        const own = values.slice(used, (used += signatures.prepared.length));
+        const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (own[index] === undefined ? [] : [[id, own[index]]])));
+        const evidence = completeAtOnce(signatures, byId) ?? (await completeSignatures(signatures, byId, context));
+        context.notices.push(...evidenceNotices(evidence));
+        const { documents } = opened;
+        delivered.push(
+          evidenceAtHand(output, documents, evidence, context) ?? (await deliverEvidence(output, documents, evidence, context)),
+        );
+      }
       return answer(delivered, algorithm);
     };
     try {
-      return await key.sign(toBeSigned, signatures, complete);
+      return await key.sign(toBeSigned, prepared, complete);
     } catch (error) {
       throw signingError(error, plan);
     }
   } finally {
-    if (opened.areFiles) await opened.close();
+    for (const opened of all) if (opened.areFiles) await opened.close();
   }
+}
+
+/** Returns the plan whose algorithm all formats use. @throws {Refusal} FIELDS_INCONSISTENT */
+function planOfAll(plans: readonly SignerPlan[]): SignerPlan {
+  const [first] = plans;
+  if (first === undefined) throw new RangeError('a request has a document');
+  const name = ({ algorithm }: SignerPlan): string => JSON.stringify(algorithm);
+  if (plans.every((plan) => name(plan) === name(first))) return first;
+  throw new Refusal('FIELDS_INCONSISTENT', { message: 'a request uses one algorithm for all signatures' });
 }
 
 /**

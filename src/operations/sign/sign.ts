@@ -38,6 +38,6 @@ export const sign = operation({
     checkKeyReference(keyReference);
 
     const key = await signingKey(keyReference, asked, context);
-    return signDocuments({ asked, askedDocuments, inputDocuments, parameters, optionalInputs, key }, context, evidenceAnswer);
+    return signDocuments({ asked, askedDocuments, inputDocuments, parameters, optionalInputs }, key, context, evidenceAnswer);
   },
 });

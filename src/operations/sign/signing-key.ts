@@ -22,7 +22,7 @@ export interface SigningKey {
    */
   sign<T extends object>(
     toBeSigned: ToBeSigned,
-    signatures: PreparedSignatures,
+    prepared: PreparedSignatures['prepared'],
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T>;
 }
@@ -43,7 +43,7 @@ export async function signingKey(keyReference: KeyReference, asked: AskedFormat,
   return {
     signer: { key, chain: signerOf(key, context, asked.trustedCa?.fingerprint) },
     identity: undefined,
-    sign: (toBeSigned, _signatures, complete) => keys.sign(key, given, toBeSigned, complete),
+    sign: (toBeSigned, _prepared, complete) => keys.sign(key, given, toBeSigned, complete),
   };
 }
 
@@ -66,7 +66,7 @@ async function identityKey(
   return {
     signer: { key: { type: identity.curve }, chain: { certificate, publicKey, issuers: [] } },
     identity,
-    sign: async (_toBeSigned, { prepared }, complete) => {
+    sign: async (_toBeSigned, prepared, complete) => {
       const zones = prepared.map(({ dataToSign }) => {
         if (dataToSign === undefined) throw new Error('a data zone is kept in memory');
         return dataToSign;

@@ -54,7 +54,7 @@ export const signGenerally: Operation = {
       if (asked.level !== undefined) context.levels.check(asked.level, key.signer.chain, algorithm);
       const digests = signatures.prepared.map(({ digest }) => digest);
       const toBeSigned = { algorithm, digests, documents: documentsAsPrepared(documents, signatures) };
-      return await key.sign(toBeSigned, signatures, async (values) => {
+      return await key.sign(toBeSigned, signatures.prepared, async (values) => {
         const byId = new Map(signatures.prepared.map(({ id }, index) => [id, values[index] ?? new Uint8Array()]));
         const evidence = await completeSignatures(signatures, byId, context);
         context.notices.push(...evidenceNotices(evidence));
