@@ -116,7 +116,7 @@ function keyStatesPage(): string {
     ...Object.values(uses).map(({ names, states }) => `| ${names} | ${states.map((state) => `\`${state}\``).join(', ')} |`),
     '',
     wrapped(
-      'With a locked key all of these are 2/203, except `checkKey`. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is allowed in the states in which `sign` and `changePassword` are. If the key is locked or in another state, `checkKey` does not evaluate the secret, and `secretVerified` is absent.',
+      '[The CSC API](csc.md) authorises and signs in the states in which `sign` does. With a locked key all of these are 2/203, except `checkKey`. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is allowed in the states in which `sign` and `changePassword` are. If the key is locked or in another state, `checkKey` does not evaluate the secret, and `secretVerified` is absent.',
     ),
     '',
   ].join('\n');

@@ -9,6 +9,7 @@ import { locatedFault } from './yaml-file.ts';
 const changeable = [
   'certificateAuthorities',
   'clientAuthority',
+  'csc',
   'documents',
   'limits.answerMaxBytes',
   'identityProviders',

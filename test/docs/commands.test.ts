@@ -27,7 +27,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/backup.md': { rest: 'test/backup/backup.test.ts' },
   'docs/conformance.md': { Validators: 'test/conformance/conformance.ts' },
   'docs/console.md': { rest: installed },
-  'docs/csc.md': { rest: 'test/docs/csc.test.ts' },
+  'docs/csc.md': { rest: guides, 'Example: pyHanko': 'test/docs/csc.test.ts' },
   'docs/documents.md': { rest: guides },
   'docs/identity-providers.md': { rest: guides },
   'docs/installation.md': { rest: 'test/packaging/installed.long.test.ts', Container: container },
