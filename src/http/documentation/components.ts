@@ -58,7 +58,8 @@ export class Components {
 
   #inDocument(schema: Schema): Schema {
     const { limitedBy, ...rest } = schema;
-    const maxItems = limitedBy === 'documentsMax' ? { maxItems: this.#limits.documentsMax } : {};
+    const limit = rest.type === 'integer' ? 'maximum' : 'maxItems';
+    const limited = limitedBy === 'documentsMax' ? { [limit]: this.#limits.documentsMax } : {};
     const isBase64 = rest['contentEncoding'] === 'base64';
     const members = Object.entries(rest).flatMap(([keyword, value]): [string, unknown][] => {
       if (keyword === '$ref' && typeof value === 'string') return [[keyword, value.replace('#/$defs/', '#/components/schemas/')]];
@@ -67,7 +68,7 @@ export class Components {
       if (isBase64 && (keyword === 'format' || keyword === 'pattern')) return [];
       return [[keyword, this.#member(value)]];
     });
-    return { ...(rest.type === 'integer' ? { format: 'int64' } : {}), ...Object.fromEntries(members), ...maxItems };
+    return { ...(rest.type === 'integer' ? { format: 'int64' } : {}), ...Object.fromEntries(members), ...limited };
   }
 
   #member(value: unknown): unknown {

@@ -113,7 +113,7 @@ function componentName(operation: Pick<Operation, 'path'>): string {
 }
 
 /** The name of an operation: that in the interface; of a method with versions, all parts of its path. */
-function operationName({ path }: Pick<Operation, 'path'>): string {
+export function operationName({ path }: Pick<Operation, 'path'>): string {
   const [group, ...parts] = path.split('/');
   if (group !== 'csc') return parts.join('/');
   return `csc${parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')}`;
@@ -126,7 +126,8 @@ function requestOf(operation: Operation, components: Components): Schema {
 
 function answerOf(operation: Operation, components: Components): Schema {
   const { properties, required } = components.take(z.toJSONSchema(operation.answer) as Schema);
-  if (operation.spelling === 'csc' || operation.spelling === 'csc without answer') {
+  if (operation.spelling === 'csc without answer') return {};
+  if (operation.spelling === 'csc') {
     return components.add(`${componentName(operation)}Response`, {
       ...{ type: 'object', description: `answer of ${operation.path}`, properties: properties ?? {} },
       ...(required === undefined ? {} : { required }),

@@ -46,11 +46,18 @@ interface Described {
   readonly operation: Pick<FileOperation, 'operationId' | 'summary' | 'description'>;
 }
 
+/** The name of an operation for people; a method of the Cloud Signature Consortium with its version. */
+export function operationTitle(operationId: string, path: string): Html {
+  const [, version, group = '', name] = /\/(v\d)\/(\w+\/)?(\w+)$/.exec(path) ?? [];
+  if (!operationId.startsWith('csc') || version === undefined || name === undefined) return html`${operationId}`;
+  return html`${version} ${group}<wbr />${name}`;
+}
+
 /** The anchor is inside: a browser unfolds what holds the target of a link. */
 function section({ method, path, operation: { operationId, summary, description } }: Described, body: Html): Html {
   return html`<details class="operation" data-find>
     <summary>
-      <h3>${operationId}</h3>
+      <h3>${operationTitle(operationId, path)}</h3>
       <span class="says">${inWords(summary)}</span>
     </summary>
     <div class="body" id="${operationId}">

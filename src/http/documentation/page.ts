@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts';
 import { journey, type Stage } from './journey.ts';
 import type { Documentation } from './openapi.ts';
-import { fileSection, operationSection } from './operation-section.ts';
+import { fileSection, operationSection, operationTitle } from './operation-section.ts';
 import { pageScript } from './page-script.ts';
 import { codeSection, limitSection, statusSection, type PageLimits } from './reference-sections.ts';
 import { styleSheet } from './style-sheet.ts';
@@ -9,7 +9,7 @@ import { inWords } from './words.ts';
 
 /** A part of the page, with the operations in it by their names. */
 interface Part extends Stage {
-  readonly names: readonly string[];
+  readonly links: readonly { readonly id: string; readonly title: Html }[];
   readonly sections: readonly Html[];
 }
 
@@ -70,16 +70,16 @@ function partOf(stage: Stage, { document, operations, files }: Documentation): P
     );
     return {
       ...stage,
-      names: all.map(({ operation }) => operation.operationId),
+      links: all.map(({ path, operation: { operationId: id } }) => ({ id, title: operationTitle(id, path) })),
       sections: all.map(({ path, method, operation }) => fileSection(path, method, operation, schemas)),
     };
   }
-  const sections = stage.operations.map((name) => {
-    const [path, methods] = Object.entries(operations).find(([, { post }]) => post.operationId === name) ?? [];
-    if (path === undefined || methods === undefined) throw new Error(`${name} is no operation`);
-    return operationSection(path, methods.post, schemas);
+  const parts = stage.operations.map((id) => {
+    const [path, methods] = Object.entries(operations).find(([, { post }]) => post.operationId === id) ?? [];
+    if (path === undefined || methods === undefined) throw new Error(`${id} is no operation`);
+    return { link: { id, title: operationTitle(id, path) }, section: operationSection(path, methods.post, schemas) };
   });
-  return { ...stage, names: stage.operations, sections };
+  return { ...stage, links: parts.map(({ link }) => link), sections: parts.map((part) => part.section) };
 }
 
 function navigation(version: string, parts: readonly Part[]): Html {
@@ -91,10 +91,10 @@ function navigation(version: string, parts: readonly Part[]): Html {
       <kbd title="this key leads here">/</kbd>
     </form>
     ${parts.map(
-      ({ id, title, names }) =>
+      ({ id, title, links }) =>
         html`<h2><a href="#${id}">${title}</a></h2>
           <ul>
-            ${names.map((name) => html`<li><a href="#${name}">${name}</a></li>`)}
+            ${links.map((link) => html`<li><a href="#${link.id}">${link.title}</a></li>`)}
           </ul>`,
     )}
     <h2>Reference</h2>

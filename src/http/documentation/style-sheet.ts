@@ -27,7 +27,7 @@ summary { cursor: pointer; list-style: none; } summary::-webkit-details-marker {
 .operation { border: 1px solid var(--line); border-radius: .5rem; margin: .6rem 0; }
 .operation > summary { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: .2rem 1rem; padding: .65rem 1rem; align-items: baseline; border-radius: .5rem; }
 .operation > summary:hover { background: var(--well); } .operation[open] > summary { border-bottom: 1px solid var(--line); border-radius: .5rem .5rem 0 0; background: var(--well); }
-.operation h3 { font-size: 1rem; } .operation h3::before, .fields summary .head::before { content: '▸'; display: inline-block; width: 1.1em; color: var(--soft); font-size: .85em; }
+.operation h3 { font-size: 1rem; overflow-wrap: anywhere; } .operation h3::before, .fields summary .head::before { content: '▸'; display: inline-block; width: 1.1em; color: var(--soft); font-size: .85em; }
 .operation[open] > summary h3::before, .fields details[open] > summary .head::before { content: '▾'; }
 .says { color: var(--soft); } .body { padding: 1rem 1.25rem 1.25rem; scroll-margin-top: 4rem; } .body > p { margin-bottom: .5rem; max-width: 46rem; }
 .call code { font-size: 1rem; font-weight: 600; overflow-wrap: anywhere; } .method { font-size: .75rem; font-weight: 700; letter-spacing: .04em; padding: .12rem .45rem; border-radius: .3rem; color: var(--paper); background: var(--accent); vertical-align: .1em; }

@@ -8,7 +8,18 @@ import { boundHashes } from './bound-hashes.ts';
 import { credentialKey, signaturesMax } from './credential.ts';
 import { cscOperation } from './csc-operation.ts';
 import { invalidRequest, type RefusalWords } from './errors.ts';
-import { CredentialId, exampleCredential, exampleHash, Hashes, HashOid, NumSignatures, Otp, Pin, TransactionData } from './parameters.ts';
+import {
+  CredentialId,
+  exampleCredential,
+  exampleHash,
+  Hashes,
+  HashOid,
+  NumSignatures,
+  Otp,
+  Pin,
+  SecretName,
+  TransactionData,
+} from './parameters.ts';
 
 const descriptionMaxCharacters = 500;
 
@@ -57,7 +68,7 @@ export const authorizeV1 = cscOperation({
 const AuthData = z
   .array(
     z
-      .strictObject({ id: z.enum(['PIN', 'OTP']), value: Pin.describe('the secret') })
+      .strictObject({ id: SecretName, value: Pin.describe('the secret') })
       .meta({ id: 'CscAuthData', description: 'a secret, by its name in credentials/info' }),
   )
   .max(2)

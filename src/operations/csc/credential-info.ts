@@ -6,7 +6,7 @@ import type { KeyType } from '../../config/key-types.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import type { Context } from '../operation.ts';
 import { authorisationOf, credentialChain, credentialKey, credentialStatus, signaturesMax, type Authorisation } from './credential.ts';
-import { Certificates, ClientData, CredentialId, exampleCredential, Language, signedHashes } from './parameters.ts';
+import { Certificates, ClientData, CredentialId, exampleCredential, Language, SecretName, signedHashes } from './parameters.ts';
 import { cscOperation } from './csc-operation.ts';
 
 const Yes = z.boolean().optional();
@@ -23,7 +23,7 @@ const InfoRequest = z.strictObject({ credentialID: CredentialId, ...wantedFields
 
 const KeyInfo = z
   .strictObject({
-    status: z.enum(['enabled', 'disabled']).describe('whether the key may sign now'),
+    status: z.enum(['enabled', 'disabled']).meta({ id: 'CscKeyStatus', description: 'whether the key may sign now' }),
     algo: z.array(z.string()).describe('object identifiers of its signature algorithms'),
     len: z.int().describe('length of the key in bits'),
     curve: z.string().optional().describe('object identifier of its curve'),
@@ -32,7 +32,9 @@ const KeyInfo = z
 
 const CertificateInfo = z
   .strictObject({
-    status: z.enum(['valid', 'expired', 'revoked', 'suspended']).describe('status of the certificate'),
+    status: z
+      .enum(['valid', 'expired', 'revoked', 'suspended'])
+      .meta({ id: 'CscCertificateStatus', description: 'status of the certificate' }),
     certificates: z.array(z.string()).optional().describe('certificates, DER, base64; that of the key first'),
     issuerDN: z.string().optional().describe('name of the issuer (RFC 4514)'),
     serialNumber: z.string().optional().describe('serial number, hexadecimal'),
@@ -50,18 +52,32 @@ const common = {
   lang: z.string().describe('language of the texts'),
 };
 
-const Presence = z.enum(['true', 'false', 'optional']).describe('true: required; optional: one of PIN and OTP is required');
+const Presence = z
+  .enum(['true', 'false', 'optional'])
+  .meta({ id: 'CscPresence', description: 'true: required; optional: one of PIN and OTP is required; false: the credential has none' });
+const Label = z.string().describe('what it is, for people');
+const Explanation = z.string().describe('what it is, in more words');
 const InfoAnswerV1 = z.strictObject({
   ...common,
   authMode: z.literal('explicit').describe('signatures are authorised with credentials/authorize'),
   PIN: z
-    .strictObject({ presence: Presence, format: z.literal('A'), label: z.string(), description: z.string() })
+    .strictObject({
+      presence: Presence,
+      format: z.literal('A').describe('A: letters, digits and other characters'),
+      label: Label,
+      description: Explanation,
+    })
     .meta({ id: 'CscPin', description: 'the PIN of a credential' })
     .optional(),
   OTP: z
     .strictObject({
-      ...{ presence: Presence, type: z.literal('online'), ID: z.literal('OTP'), provider: z.string() },
-      ...{ format: z.literal('N'), label: z.string(), description: z.string() },
+      presence: Presence,
+      type: z.literal('online').describe('it is made by the service, and sent on request'),
+      ID: z.literal('OTP').describe('its name'),
+      provider: z.string().describe('who sends it'),
+      format: z.literal('N').describe('N: digits'),
+      label: Label,
+      description: Explanation,
     })
     .meta({ id: 'CscOtp', description: 'the one-time password of a credential' })
     .optional(),
@@ -69,11 +85,11 @@ const InfoAnswerV1 = z.strictObject({
 
 const AuthObject = z
   .strictObject({
-    type: z.literal('Password'),
-    id: z.enum(['PIN', 'OTP']),
-    format: z.enum(['A', 'N']),
-    label: z.string(),
-    description: z.string(),
+    type: z.literal('Password').describe('it is given as a text'),
+    id: SecretName,
+    format: z.enum(['A', 'N']).meta({ id: 'CscSecretFormat', description: 'A: letters, digits and other characters; N: digits' }),
+    label: Label,
+    description: Explanation,
   })
   .meta({ id: 'CscAuthObject', description: 'a secret that authorises signatures' });
 export const CredentialInfoV2 = z.strictObject({

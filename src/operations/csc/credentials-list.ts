@@ -60,7 +60,14 @@ export const credentialsListV2 = cscOperation({
   answer: z.strictObject({
     ...answerFields,
     credentialInfos: z
-      .array(z.strictObject({ credentialID: z.string(), ...CredentialInfoV2.shape }))
+      .array(
+        z
+          .strictObject({
+            credentialID: z.string().describe('reference of the key, or the name that the operator gave it'),
+            ...CredentialInfoV2.shape,
+          })
+          .meta({ id: 'CscCredential', description: 'a credential' }),
+      )
       .optional()
       .describe('what credentials/info answers for each; with credentialInfo'),
     onlyValid: z.literal(true).optional().describe('there are only credentials that can sign now'),

@@ -21,8 +21,12 @@ export type Envelope = (typeof envelopes)[number];
 export const DocumentToSign = z
   .strictObject({
     document: Base64.describe('the document, base64; its hash was authorised'),
-    signature_format: z.enum(['C', 'X', 'P']).describe('C: CAdES, X: XAdES, P: PAdES'),
-    conformance_level: z.enum(levelNames).optional().describe('level of the signature; default: Ades-B-B'),
+    signature_format: z.enum(['C', 'X', 'P']).meta({ id: 'CscSignatureFormat', description: 'C: CAdES, X: XAdES, P: PAdES' }),
+    conformance_level: z
+      .enum(levelNames)
+      .meta({ id: 'CscConformanceLevel', description: 'level of a signature' })
+      .optional()
+      .describe('level of the signature; default: Ades-B-B'),
     signAlgo: SignAlgo,
     hashAlgorithmOID: HashOid.optional().describe(
       'the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3); default: that of signAlgo or signAlgoParams, otherwise SHA-256',
@@ -35,6 +39,7 @@ export const DocumentToSign = z
       .describe('must be empty: the signed properties are those of a baseline signature'),
     signed_envelope_property: z
       .enum(envelopes)
+      .meta({ id: 'CscEnvelope', description: 'where a signature and its document are, and what it is for' })
       .optional()
       .describe(
         'C: Attached (default) or Detached; X: Enveloped (default), Enveloping or Detached; P: Certification (default) or Revision, an approval signature',

@@ -29,7 +29,7 @@ export const Language = Text.optional().describe('preferred language of the answ
 export const Pin = Secret.describe('the password of the key, or the authToken of a key of SINGLE_USE');
 export const Otp = Secret.describe('a one-time password from credentials/sendOTP or credentials/getChallenge');
 
-const Hash = Base64.refine((hash) => hash.length > 0, 'Invalid Base64 hash string parameter');
+const Hash = Base64.refine((hash) => hash.length > 0, 'Invalid Base64 hash string parameter').meta({ minLength: 4 });
 
 export const Hashes = z
   .array(Hash)
@@ -40,7 +40,7 @@ export const Hashes = z
 export const NumSignatures = z
   .int()
   .min(1, 'Invalid value for parameter numSignatures')
-  .describe('number of signatures to authorise, in all');
+  .meta({ description: 'number of signatures to authorise, in all', ...limitedBy('documentsMax') });
 
 export const HashOid = ObjectIdentifier.refine((oid) => signedHashOf(oid) !== undefined).describe(
   'the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)',
@@ -56,8 +56,14 @@ export const synchronous = {
 
 export const Certificates = z
   .enum(['none', 'single', 'chain'])
+  .meta({ id: 'CscWantedCertificates', description: 'certificates of an answer' })
   .optional()
   .describe('certificates of the answer: none, that of the key (default), or its chain too');
+
+/** A secret, as credentials/info names it. */
+export const SecretName = z
+  .enum(['PIN', 'OTP'])
+  .meta({ id: 'CscSecretName', description: 'PIN: the password of the key, or its authToken; OTP: a one-time password' });
 
 export function signedHashOf(oid: string): SignedHash | undefined {
   const hash = hashOfOid(oid);

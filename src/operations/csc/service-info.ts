@@ -3,6 +3,7 @@ import { cscOperation } from './csc-operation.ts';
 import { ecdsaAlgorithms, language, rsaAlgorithms } from './credential-info.ts';
 import { Language } from './parameters.ts';
 
+const specs = 'version of the standard';
 const common = {
   name: z.string().describe('name of the service'),
   logo: z.string().describe('URI of its logo'),
@@ -33,7 +34,7 @@ export const infoV1 = cscOperation({
   summary,
   request: InfoRequest,
   example: {},
-  answer: z.strictObject({ specs: z.literal('1.0.4.0'), ...common }),
+  answer: z.strictObject({ specs: z.literal('1.0.4.0').describe(specs), ...common }),
   async run(_request, { config }) {
     return Promise.resolve({
       specs: '1.0.4.0' as const,
@@ -55,15 +56,20 @@ export const infoV2 = cscOperation({
   request: InfoRequest,
   example: {},
   answer: z.strictObject({
-    specs: z.literal('2.0.0.2'),
+    specs: z.literal('2.0.0.2').describe(specs),
     ...common,
-    asynchronousOperationMode: z.literal(false),
+    asynchronousOperationMode: z.literal(false).describe('there is no asynchronous operation'),
     validationInfo: z.literal(false).describe('signatures/signDoc returns no validation data beside the signature'),
     signAlgorithms: z
       .strictObject({ algos: z.array(z.string()).describe('object identifiers') })
       .meta({ id: 'CscSignatureAlgorithms', description: 'the signature algorithms of all credentials' }),
     signature_formats: z
-      .strictObject({ formats: z.array(z.string()), envelope_properties: z.array(z.array(z.string())).describe('of each format') })
+      .strictObject({
+        formats: z.array(z.string()).describe('C: CAdES, X: XAdES, P: PAdES'),
+        envelope_properties: z
+          .array(z.array(z.string()))
+          .describe('for each format, where signature and document may be, and what it is for'),
+      })
       .meta({ id: 'CscFormats', description: 'formats of signatures/signDoc' }),
     conformance_levels: z.array(z.string()).describe('levels of signatures/signDoc'),
   }),

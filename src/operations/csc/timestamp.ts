@@ -9,7 +9,10 @@ import { ClientData, exampleHash } from './parameters.ts';
 const nonceMaxDigits = 64;
 
 const TimestampRequest = z.strictObject({
-  hash: Base64.refine((hash) => hash.length > 0, 'Empty hash parameter').describe('the hash to be time-stamped, base64'),
+  hash: Base64.refine((hash) => hash.length > 0, 'Empty hash parameter').meta({
+    description: 'the hash to be time-stamped, base64',
+    minLength: 4,
+  }),
   hashAlgo: ObjectIdentifier.describe('SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)'),
   nonce: z
     .string()

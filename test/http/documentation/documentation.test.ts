@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { operationPath } from '../../../src/http/api/operation-path.ts';
 import { fieldsOf } from '../../../src/http/documentation/field-tree.ts';
 import { html } from '../../../src/http/documentation/html.ts';
+import type { Operation } from '../../../src/operations/operation.ts';
 import { operations } from '../../../src/operations/table.ts';
 import { resultCodes } from '../../../src/result-codes.ts';
 import { certificateRequest, contentDocument, description, send, textOf } from '../../support/api.ts';
@@ -15,14 +17,14 @@ const OpenApi = z.looseObject({
   ),
 });
 
-const rootOf = (path: string): string => (path.startsWith('creator/') ? '/doc2d' : '/sign');
+const servedAt = (operation: Operation): string => operationPath(operation, { signRoot: '/sign', doc2dRoot: '/doc2d', cscRoot: '/csc' });
 
 describe('/openapi.json', () => {
   it('has every operation of the table and the paths of the transfer store, and no other', async () => {
     const { status, headers, text } = await send('app', { path: '/openapi.json', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const { paths } = OpenApi.parse(JSON.parse(text));
-    expect(Object.keys(paths)).toEqual([...operations.map(({ path }) => `${rootOf(path)}/${path}`), '/ftm/files', '/ftm/files/{fileID}']);
+    expect(Object.keys(paths)).toEqual([...operations.map((operation) => servedAt(operation)), '/ftm/files', '/ftm/files/{fileID}']);
     expect(Object.keys(paths['/ftm/files/{fileID}'] ?? {})).toEqual(['get', 'head', 'delete']);
   });
 
@@ -82,7 +84,7 @@ describe('/docs', () => {
   it('names every operation, field and code, and loads nothing', async () => {
     const { status, headers, text } = await send('app', { path: '/docs', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    for (const { path } of operations) expect(text).toContain(`<span class="method">POST</span> <code>${rootOf(path)}/${path}</code>`);
+    for (const operation of operations) expect(text).toContain(`<span class="method">POST</span> <code>${servedAt(operation)}</code>`);
     for (const [name, { major, minor }] of Object.entries(resultCodes))
       expect(text.includes(name) && text.includes(`>${major}/${minor}<`)).toBe(true);
     for (const [method, path] of [

@@ -4,10 +4,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { LimitsConfig } from '../../../src/config/limits-config.ts';
 import { journey } from '../../../src/http/documentation/journey.ts';
-import { describeInterface } from '../../../src/http/documentation/openapi.ts';
+import { describeInterface, operationName } from '../../../src/http/documentation/openapi.ts';
 import { documentationPage } from '../../../src/http/documentation/page.ts';
 import { problemStatuses } from '../../../src/http/documentation/problems.ts';
 import { referredName, type Schema } from '../../../src/http/documentation/schema.ts';
+import type { Operation } from '../../../src/operations/operation.ts';
 import { operations } from '../../../src/operations/table.ts';
 import { resultCodes } from '../../../src/result-codes.ts';
 
@@ -106,15 +107,16 @@ function takes(name: string, request: object): boolean {
   return ajv.validate({ $ref: `https://signetd.example/openapi.json#/components/schemas/${name}` }, request);
 }
 
-const requestName = (path: string): string => {
-  const name = path.slice(path.indexOf('/') + 1);
+const requestName = (operation: Operation): string => {
+  const name = operationName(operation);
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}Request`;
 };
 
 describe('requests', () => {
-  it.each(operations)('$path: its example is one, and with an unknown member it is none', ({ path, example }) => {
-    expect([takes(requestName(path), example), ajv.errorsText()]).toEqual([true, 'No errors']);
-    expect(takes(requestName(path), { ...example, nonsense: 1 })).toBe(false);
+  it.each(operations)('$path: its example is one, and with an unknown member it is none', (operation) => {
+    const { example } = operation;
+    expect([takes(requestName(operation), example), ajv.errorsText()]).toEqual([true, 'No errors']);
+    expect(takes(requestName(operation), { ...example, nonsense: 1 })).toBe(false);
   });
 
   const keyReference = { reference: '0'.repeat(40) };
@@ -219,7 +221,7 @@ describe('the page', () => {
 
   it('shows every operation once, in the order of a journey', () => {
     const shown = journey.flatMap(({ operations: names }) => (names === 'files' ? [] : names));
-    expect(shown.toSorted()).toEqual(operations.map(({ path }) => path.slice(path.indexOf('/') + 1)).toSorted());
+    expect(shown.toSorted()).toEqual(operations.map((operation) => operationName(operation)).toSorted());
     expect(shown.slice(0, 2)).toEqual(['createCertificate', 'sign']);
     const ids = [...page.matchAll(/<div class="body" id="(\w+)"/g)].map(([, id]) => id);
     expect(ids.filter((id) => shown.includes(id ?? ''))).toEqual(shown);
