@@ -27,7 +27,7 @@ export function fieldsOf(schema: Schema, schemas: Schemas, pointer = ''): readon
       name,
       pointer: at,
       type: typeOf(member, schemas),
-      values: whole.enum ?? element?.enum ?? [],
+      values: whole.enum ?? element?.enum ?? only(whole) ?? [],
       need: required.has(name) ? 'required' : choices.has(name) ? 'one of' : 'optional',
       description: whole.description ?? '',
       limits: [...limitsOf(whole), ...(element === undefined ? [] : limitsOf(element).map((limit) => `each ${limit}`))],
@@ -97,4 +97,9 @@ function range(least: unknown, most: unknown, unit: (count: string) => string): 
   if (typeof least === 'number' && typeof most === 'number') return [`${least} to ${most}${unit(String(most))}`];
   if (typeof least === 'number') return [`at least ${least}${unit(String(least))}`];
   return typeof most === 'number' ? [`at most ${most}${unit(String(most))}`] : [];
+}
+
+/** The value of a field that has only one. */
+function only({ const: value }: Schema): readonly string[] | undefined {
+  return typeof value === 'string' || typeof value === 'boolean' ? [String(value)] : undefined;
 }

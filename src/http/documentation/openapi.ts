@@ -175,10 +175,10 @@ function isCsc({ spelling }: Operation): boolean {
 function cscResponses({ spelling }: Operation, answer: Schema): OpenApiOperation['responses'] {
   const success =
     spelling === 'csc without answer'
-      ? { '204': { description: 'The outcome of a success has no body.', headers: answerHeaders() } }
+      ? { '204': { description: 'A success is 204, without a body.', headers: answerHeaders() } }
       : {
           '200': {
-            description: 'The outcome of a success.',
+            description: 'A success has these members.',
             headers: answerHeaders(),
             content: { 'application/json': { schema: answer } },
           },

@@ -15,7 +15,8 @@ export function operationSection(path: string, operation: OpenApiOperation, sche
     ${choiceNote(request)}${fieldList(request)}
     <h4>Answer</h4>
     <p>${inWords((operation.responses['200'] ?? operation.responses['204'])?.description ?? '')}</p>
-    ${fieldList(fieldsOf(answerSchemaOf(operation.responses), schemas))} ${statusLine(operation.responses)}
+    ${operation.responses['200'] === undefined ? '' : fieldList(fieldsOf(answerSchemaOf(operation.responses), schemas))}
+    ${statusLine(operation.responses)}
     <h4>Example</h4>
     ${sample(curl(path, `--header 'Content-Type: application/json' \\\n  --data @- <<'END'`, `\n${JSON.stringify(example, undefined, 2)}\nEND`))}`;
   return section({ method: 'post', path, operation }, body);

@@ -26,6 +26,7 @@ main section { margin-top: 2.75rem; } main section > h2 { font-size: 1.35rem; } 
 summary { cursor: pointer; list-style: none; } summary::-webkit-details-marker { display: none; }
 .operation { border: 1px solid var(--line); border-radius: .5rem; margin: .6rem 0; }
 .operation > summary { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: .2rem 1rem; padding: .65rem 1rem; align-items: baseline; border-radius: .5rem; }
+#csc .operation > summary { grid-template-columns: minmax(0, 21rem) minmax(0, 1fr); }
 .operation > summary:hover { background: var(--well); } .operation[open] > summary { border-bottom: 1px solid var(--line); border-radius: .5rem .5rem 0 0; background: var(--well); }
 .operation h3 { font-size: 1rem; overflow-wrap: anywhere; } .operation h3::before, .fields summary .head::before { content: '▸'; display: inline-block; width: 1.1em; color: var(--soft); font-size: .85em; }
 .operation[open] > summary h3::before, .fields details[open] > summary .head::before { content: '▾'; }
@@ -45,7 +46,7 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; ver
 tr:target, .hit > .field, .hit > details > summary > .field, tr.hit, .operation.hit > summary { background: var(--mark); }
 @media (max-width: 56rem) {
 body { display: block; } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); padding: 1rem; } nav h2 { margin: .7rem 0 .1rem; } nav li { display: inline-block; margin-right: .9rem; } main { padding: 1.25rem 1rem 4rem; }
-.operation > summary, .field, .fields .fields .field, .fields .fields .fields .field { grid-template-columns: minmax(0, 1fr); } .body { padding: .8rem; scroll-margin-top: 7rem; } .fields .fields { margin-left: 0; padding-left: .6rem; }
+.operation > summary, #csc .operation > summary, .field, .fields .fields .field, .fields .fields .fields .field { grid-template-columns: minmax(0, 1fr); } .body { padding: .8rem; scroll-margin-top: 7rem; } .fields .fields { margin-left: 0; padding-left: .6rem; }
 th { white-space: normal; }
 #codes tr { display: grid; grid-template-columns: 4rem minmax(0, 1fr); padding: .4rem 0; border-bottom: 1px solid var(--line); } #codes thead { display: none; } #codes th, #codes td { border: 0; padding: 0; } #codes td:nth-child(3) { grid-column: 2; }
 }

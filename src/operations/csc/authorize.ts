@@ -43,7 +43,7 @@ const words: RefusalWords = {
 
 const summary = 'Authorises signatures of given hashes, and returns the activation data for them.';
 const details =
-  'The PIN is the password of the key (or the authToken of a key of SINGLE_USE), the OTP one from `credentials/sendOTP`; one of them is needed, and both must be right if both are given. `clientData` is the `transactionId` of a key that is bound to one.';
+  'The PIN is the password of the key (or the authToken of a key of `SINGLE_USE`), the OTP one from `credentials/sendOTP`; one of them is needed, and both must be right if both are given. `clientData` is the `transactionId` of a key that is bound to one.';
 
 /** `credentials/authorize` of version 1 (Cloud Signature Consortium API 1.0.4.0, clause 11.6). */
 export const authorizeV1 = cscOperation({

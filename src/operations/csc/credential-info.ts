@@ -39,7 +39,7 @@ const CertificateInfo = z
     issuerDN: z.string().optional().describe('name of the issuer (RFC 4514)'),
     serialNumber: z.string().optional().describe('serial number, hexadecimal'),
     subjectDN: z.string().optional().describe('name of the subject (RFC 4514)'),
-    validFrom: z.string().optional().describe('begin of the validity, YYYYMMDDHHMMSSZ'),
+    validFrom: z.string().optional().describe('start of the validity, YYYYMMDDHHMMSSZ'),
     validTo: z.string().optional().describe('end of the validity, YYYYMMDDHHMMSSZ'),
   })
   .meta({ id: 'CscCertificate', description: 'the certificate of a credential' });
@@ -47,7 +47,7 @@ const CertificateInfo = z
 const common = {
   key: KeyInfo,
   cert: CertificateInfo,
-  SCAL: z.literal('2').describe('signatures are authorised for given hashes alone'),
+  SCAL: z.literal('2').describe('2: signatures are authorised for given hashes alone'),
   multisign: z.int().describe('the most signatures of one authorisation'),
   lang: z.string().describe('language of the texts'),
 };

@@ -6,7 +6,7 @@ import { cscOperation } from './csc-operation.ts';
 import { invalidRequest } from './errors.ts';
 import { ClientData, CredentialId, exampleCredential } from './parameters.ts';
 
-const details = 'It is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.';
+const details = 'The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.';
 const described = {
   summary: 'Sends a one-time password for `credentials/authorize` to the owner of the credential.',
   details,
