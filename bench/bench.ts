@@ -10,6 +10,7 @@ import { auditCostLines } from './audit-cost.ts';
 import { reportCades } from './cades-file.ts';
 import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
+import { cscLines } from './csc.ts';
 import { jsonCostLines } from './json-cost.ts';
 import { hotPathLines } from './hot-path.ts';
 import { levelLines } from './levels.ts';
@@ -42,6 +43,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   print(await stateCommitLines());
   print(jsonCostLines());
   print(await reportKeys(quickstart, say));
+  print(await cscLines(quickstart, say));
   print(await reportCades(quickstart, say));
   say('the transfer store');
   print(await transferLines(quickstart, directory));

@@ -39,14 +39,19 @@ export class KeepAliveClient {
   }
 
   async call(operation: string, body: object): Promise<Answer> {
+    return Answer.parse(await this.post(`${this.#quickstart.signRoot}/${operation}`, body));
+  }
+
+  /** Returns the answer at a path, whatever its status. */
+  async post(path: string, body: object): Promise<unknown> {
     const { resolve, reject, promise } = Promise.withResolvers<string>();
-    const url = new URL(`${this.#quickstart.signRoot}/${operation}`, this.#quickstart.baseUrl);
+    const url = new URL(path, this.#quickstart.baseUrl);
     const sent = request(url, { method: 'POST', agent: this.#agent, headers: { 'Content-Type': 'application/json' } }, (response) => {
       text(response).then(resolve, reject);
     });
     sent.on('error', reject);
     sent.end(JSON.stringify(body));
-    return Answer.parse(JSON.parse(await promise));
+    return JSON.parse(await promise);
   }
 
   async create(signatureActivationProtocol: Protocol, more: object = {}): Promise<KeyReference> {

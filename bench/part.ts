@@ -1,8 +1,9 @@
-/** One part of the bench: `part.ts 2d-doc|audit|hot-path|levels|pades|transfer|xades`. */
+/** One part of the bench: `part.ts 2d-doc|audit|csc|hot-path|levels|pades|transfer|xades`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { auditCostLines } from './audit-cost.ts';
+import { cscLines } from './csc.ts';
 import { hotPathLines } from './hot-path.ts';
 import { levelLines } from './levels.ts';
 import { padesLines } from './pades.ts';
@@ -17,6 +18,7 @@ type Part = (quickstart: Quickstart, directory: string, say: (line: string) => v
 const parts: Readonly<Record<string, Part>> = {
   '2d-doc': twoDDocLines,
   audit: async () => auditCostLines(),
+  csc: async (quickstart, _directory, say) => cscLines(quickstart, say),
   // Options: types of keys.
   'hot-path': async (_quickstart, directory, say, types) =>
     hotPathLines(

@@ -16,6 +16,8 @@ const Description = z.object({
   signRoot: z.string(),
   /** Path of the transfer store, if the service has one. */
   ftmRoot: z.string().optional(),
+  /** Path of the API of the Cloud Signature Consortium, if it is offered. */
+  cscRoot: z.string().optional(),
   /** Path of the operations of 2D-Doc, and the digital identity of client `app`; an earlier version has neither. */
   doc2dRoot: z.string().optional(),
   twoDDoc: z.object({ caId: z.string(), certificateId: z.string(), keyReference: z.string(), password: z.string() }).optional(),
