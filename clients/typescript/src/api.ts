@@ -4,6 +4,366 @@
  */
 
 export interface paths {
+    "/csc/v1/credentials/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Authorises signatures of given hashes, and returns the activation data for them.
+         * @description Needs the role `signature`. The PIN is the password of the key (or the authToken of a key of `SINGLE_USE`), the OTP one from `credentials/sendOTP`; one of them is needed, and both must be right if both are given. `clientData` is the `transactionId` of a key that is bound to one.
+         */
+        post: operations["cscV1CredentialsAuthorize"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/credentials/extendTransaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchanges activation data for new data, for as many signatures as are left, of other hashes.
+         * @description Needs the role `signature`. Data that has signed some of its signatures, or none yet, is exchanged once. All data of a transaction ends 30 minutes after `credentials/authorize`.
+         */
+        post: operations["cscV1CredentialsExtendTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/credentials/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a credential: its key, its certificate, and how its signatures are authorised.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV1CredentialsInfo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/credentials/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lists the credentials: the tenant's keys.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV1CredentialsList"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/credentials/sendOTP": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a one-time password for `credentials/authorize` to the owner of the credential.
+         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         */
+        post: operations["cscV1CredentialsSendOTP"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Describes the service and the methods that it offers.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV1Info"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/signatures/signHash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Signs hashes that were authorised.
+         * @description Needs the role `signature`. A value of ECDSA is the DER of ECDSA-Sig-Value (RFC 3279 §2.2.3). The activation data is used up, whether or not it fits the hashes.
+         */
+        post: operations["cscV1SignaturesSignHash"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v1/signatures/timestamp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a time-stamp of a hash, from the time-stamp authorities of the configuration.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV1SignaturesTimestamp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Authorises signatures of given hashes, and returns the activation data for them.
+         * @description Needs the role `signature`. The PIN is the password of the key (or the authToken of a key of `SINGLE_USE`), the OTP one from `credentials/sendOTP`; one of them is needed, and both must be right if both are given. `clientData` is the `transactionId` of a key that is bound to one.
+         */
+        post: operations["cscV2CredentialsAuthorize"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/extendTransaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchanges activation data for new data, for as many signatures as are left, of other hashes.
+         * @description Needs the role `signature`. Data that has signed some of its signatures, or none yet, is exchanged once. All data of a transaction ends 30 minutes after `credentials/authorize`.
+         */
+        post: operations["cscV2CredentialsExtendTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/getChallenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a one-time password for `credentials/authorize` to the owner of the credential.
+         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         */
+        post: operations["cscV2CredentialsGetChallenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a credential: its key, its certificate, and how its signatures are authorised.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV2CredentialsInfo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lists the credentials: the tenant's keys.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV2CredentialsList"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/credentials/sendOTP": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a one-time password for `credentials/authorize` to the owner of the credential.
+         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         */
+        post: operations["cscV2CredentialsSendOTP"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Describes the service and the methods that it offers.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV2Info"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/signatures/signDoc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Signs documents whose hashes were authorised, as CAdES, XAdES or PAdES.
+         * @description Needs the role `signature`. Each document gets a signature of its own, and all of a request are asked for alike: in one format, level and algorithm. A detached XAdES takes one document. Time-stamps and revocation data of the levels T, LT and LTA come from the sources of the configuration.
+         */
+        post: operations["cscV2SignaturesSignDoc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/signatures/signHash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Signs hashes that were authorised.
+         * @description Needs the role `signature`. A value of ECDSA is the DER of ECDSA-Sig-Value (RFC 3279 §2.2.3). The activation data is used up, whether or not it fits the hashes.
+         */
+        post: operations["cscV2SignaturesSignHash"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csc/v2/signatures/timestamp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a time-stamp of a hash, from the time-stamp authorities of the configuration.
+         * @description Needs the role `signature`.
+         */
+        post: operations["cscV2SignaturesTimestamp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/doc2d/creator/createDataZone": {
         parameters: {
             query?: never;
@@ -566,6 +926,649 @@ export interface components {
              */
             width: number;
         };
+        /** @description how signatures of a credential are authorised */
+        CscAuth: {
+            /** @description which secrets are needed */
+            expression?: string;
+            /**
+             * @description signatures are authorised with credentials/authorize
+             * @constant
+             */
+            mode: "explicit";
+            /** @description the secrets */
+            objects?: components["schemas"]["CscAuthObject"][];
+        };
+        /** @description a secret, by its name in credentials/info */
+        CscAuthData: {
+            id: components["schemas"]["CscSecretName"];
+            /** @description the secret */
+            value: string;
+        };
+        /** @description a secret that authorises signatures */
+        CscAuthObject: {
+            /** @description what it is, in more words */
+            description: string;
+            format: components["schemas"]["CscSecretFormat"];
+            id: components["schemas"]["CscSecretName"];
+            /** @description what it is, for people */
+            label: string;
+            /**
+             * @description it is given as a text
+             * @constant
+             */
+            type: "Password";
+        };
+        /** @description the certificate of a credential */
+        CscCertificate: {
+            /** @description certificates, DER, base64; that of the key first */
+            certificates?: string[];
+            /** @description name of the issuer (RFC 4514) */
+            issuerDN?: string;
+            /** @description serial number, hexadecimal */
+            serialNumber?: string;
+            status: components["schemas"]["CscCertificateStatus"];
+            /** @description name of the subject (RFC 4514) */
+            subjectDN?: string;
+            /** @description start of the validity, YYYYMMDDHHMMSSZ */
+            validFrom?: string;
+            /** @description end of the validity, YYYYMMDDHHMMSSZ */
+            validTo?: string;
+        };
+        /**
+         * @description status of the certificate
+         * @enum {string}
+         */
+        CscCertificateStatus: "valid" | "expired" | "revoked" | "suspended";
+        /**
+         * @description level of a signature
+         * @enum {string}
+         */
+        CscConformanceLevel: "Ades-B-B" | "AdES-B-B" | "Ades-B-T" | "AdES-B-T" | "Ades-B-LT" | "AdES-B-LT" | "Ades-B-LTA" | "AdES-B-LTA" | "Ades-B" | "AdES-B" | "Ades-T" | "AdES-T" | "Ades-LT" | "AdES-LT" | "Ades-LTA" | "AdES-LTA";
+        /** @description a credential */
+        CscCredential: {
+            auth: components["schemas"]["CscAuth"];
+            cert: components["schemas"]["CscCertificate"];
+            /** @description reference of the key, or the name that the operator gave it */
+            credentialID: string;
+            key: components["schemas"]["CscKey"];
+            /** @description language of the texts */
+            lang: string;
+            /**
+             * Format: int64
+             * @description the most signatures of one authorisation
+             */
+            multisign: number;
+            /**
+             * @description 2: signatures are authorised for given hashes alone
+             * @constant
+             */
+            SCAL: "2";
+        };
+        /** @description a document to be signed */
+        CscDocument: {
+            /** @description level of the signature; default: Ades-B-B */
+            conformance_level?: components["schemas"]["CscConformanceLevel"];
+            /** @description the document, base64; its hash was authorised */
+            document: string;
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgorithmOID?: string;
+            /** @description the signature algorithm, one of key/algo of credentials/info */
+            signAlgo: string;
+            /** @description its parameters, DER, base64; only for RSASSA-PSS */
+            signAlgoParams?: string;
+            signature_format: components["schemas"]["CscSignatureFormat"];
+            /** @description C: Attached (default) or Detached; X: Enveloped (default), Enveloping or Detached; P: Certification (default) or Revision, an approval signature */
+            signed_envelope_property?: components["schemas"]["CscEnvelope"];
+            /** @description must be empty: the signed properties are those of a baseline signature */
+            signed_props?: unknown[];
+        };
+        /**
+         * @description where a signature and its document are, and what it is for
+         * @enum {string}
+         */
+        CscEnvelope: "Certification" | "Revision" | "Enveloped" | "Enveloping" | "Detached" | "Attached";
+        /** @description an error of the Cloud Signature Consortium's API */
+        CscError: {
+            /** @description which error it is, such as invalid_request */
+            error: string;
+            /** @description what was wrong */
+            error_description: string;
+        };
+        /** @description formats of signatures/signDoc */
+        CscFormats: {
+            /** @description for each format, where signature and document may be, and what it is for */
+            envelope_properties: string[][];
+            /** @description C: CAdES, X: XAdES, P: PAdES */
+            formats: string[];
+        };
+        /** @description the key of a credential */
+        CscKey: {
+            /** @description object identifiers of its signature algorithms */
+            algo: string[];
+            /** @description object identifier of its curve */
+            curve?: string;
+            /**
+             * Format: int64
+             * @description length of the key in bits
+             */
+            len: number;
+            status: components["schemas"]["CscKeyStatus"];
+        };
+        /**
+         * @description whether the key may sign now
+         * @enum {string}
+         */
+        CscKeyStatus: "enabled" | "disabled";
+        /** @description the one-time password of a credential */
+        CscOtp: {
+            /** @description what it is, in more words */
+            description: string;
+            /**
+             * @description N: digits
+             * @constant
+             */
+            format: "N";
+            /**
+             * @description its name
+             * @constant
+             */
+            ID: "OTP";
+            /** @description what it is, for people */
+            label: string;
+            presence: components["schemas"]["CscPresence"];
+            /** @description who sends it */
+            provider: string;
+            /**
+             * @description it is made by the service, and sent on request
+             * @constant
+             */
+            type: "online";
+        };
+        /** @description the PIN of a credential */
+        CscPin: {
+            /** @description what it is, in more words */
+            description: string;
+            /**
+             * @description A: letters, digits and other characters
+             * @constant
+             */
+            format: "A";
+            /** @description what it is, for people */
+            label: string;
+            presence: components["schemas"]["CscPresence"];
+        };
+        /**
+         * @description true: required; optional: one of PIN and OTP is required; false: the credential has none
+         * @enum {string}
+         */
+        CscPresence: "true" | "false" | "optional";
+        /**
+         * @description A: letters, digits and other characters; N: digits
+         * @enum {string}
+         */
+        CscSecretFormat: "A" | "N";
+        /**
+         * @description PIN: the password of the key, or its authToken; OTP: a one-time password
+         * @enum {string}
+         */
+        CscSecretName: "PIN" | "OTP";
+        /** @description the signature algorithms of all credentials */
+        CscSignatureAlgorithms: {
+            /** @description object identifiers */
+            algos: string[];
+        };
+        /**
+         * @description C: CAdES, X: XAdES, P: PAdES
+         * @enum {string}
+         */
+        CscSignatureFormat: "C" | "X" | "P";
+        /** @description request of csc/v1/credentials/authorize */
+        CscV1CredentialsAuthorizeRequest: {
+            /** @description the transactionId of a key that is bound to a transaction; otherwise not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description what is authorised, for people; not used */
+            description?: string;
+            /** @description the hashes to be signed, base64 */
+            hash: string[];
+            /**
+             * Format: int64
+             * @description number of signatures to authorise, in all
+             */
+            numSignatures: number;
+            /** @description a one-time password from credentials/sendOTP or credentials/getChallenge */
+            OTP?: string;
+            /** @description the password of the key, or the authToken of a key of SINGLE_USE */
+            PIN?: string;
+        };
+        /** @description answer of csc/v1/credentials/authorize */
+        CscV1CredentialsAuthorizeResponse: {
+            /**
+             * Format: int64
+             * @description seconds until it expires
+             */
+            expiresIn: number;
+            /** @description signature activation data: good for one call, by this client */
+            SAD: string;
+        };
+        /** @description request of csc/v1/credentials/extendTransaction */
+        CscV1CredentialsExtendTransactionRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description the hashes to be signed, base64 */
+            hash: string[];
+            /** @description signature activation data, from credentials/authorize or credentials/extendTransaction */
+            SAD: string;
+        };
+        /** @description answer of csc/v1/credentials/extendTransaction */
+        CscV1CredentialsExtendTransactionResponse: {
+            /**
+             * Format: int64
+             * @description seconds until it expires
+             */
+            expiresIn: number;
+            /** @description signature activation data: good for one call, by this client */
+            SAD: string;
+        };
+        /** @description request of csc/v1/credentials/info */
+        CscV1CredentialsInfoRequest: {
+            /** @description whether the answer says how signatures are authorised; default: false */
+            authInfo?: boolean;
+            /** @description certificates of the answer: none, that of the key (default), or its chain too */
+            certificates?: components["schemas"]["CscWantedCertificates"];
+            /** @description whether the answer has the names and the validity of the certificate; default: false */
+            certInfo?: boolean;
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description preferred language of the answer; answers are in English */
+            lang?: string;
+        };
+        /** @description answer of csc/v1/credentials/info */
+        CscV1CredentialsInfoResponse: {
+            /**
+             * @description signatures are authorised with credentials/authorize
+             * @constant
+             */
+            authMode: "explicit";
+            cert: components["schemas"]["CscCertificate"];
+            key: components["schemas"]["CscKey"];
+            /** @description language of the texts */
+            lang: string;
+            /**
+             * Format: int64
+             * @description the most signatures of one authorisation
+             */
+            multisign: number;
+            OTP?: components["schemas"]["CscOtp"];
+            PIN?: components["schemas"]["CscPin"];
+            /**
+             * @description 2: signatures are authorised for given hashes alone
+             * @constant
+             */
+            SCAL: "2";
+        };
+        /** @description request of csc/v1/credentials/list */
+        CscV1CredentialsListRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /**
+             * Format: int64
+             * @description the most credentials of the answer; default and upper limit: 100
+             */
+            maxResults?: number;
+            /** @description nextPageToken of the answer before */
+            pageToken?: string;
+            /** @description must be absent: a client has the credentials of its tenant, whoever their subjects are */
+            userID?: string;
+        };
+        /** @description answer of csc/v1/credentials/list */
+        CscV1CredentialsListResponse: {
+            /** @description the credentials: references of keys, or the names that the operator gave them */
+            credentialIDs: string[];
+            /** @description pageToken for the credentials that follow; absent: there are no more */
+            nextPageToken?: string;
+        };
+        /** @description request of csc/v1/credentials/sendOTP */
+        CscV1CredentialsSendOTPRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+        };
+        /** @description request of csc/v1/info */
+        CscV1InfoRequest: {
+            /** @description preferred language of the answer; answers are in English */
+            lang?: string;
+        };
+        /** @description answer of csc/v1/info */
+        CscV1InfoResponse: {
+            /** @description a client is known by its certificate alone */
+            authType: "TLS"[];
+            /** @description what the service is */
+            description: string;
+            /** @description language of the answers */
+            lang: string;
+            /** @description URI of its logo */
+            logo: string;
+            /** @description the methods that are offered */
+            methods: string[];
+            /** @description name of the service */
+            name: string;
+            /** @description country of the service, ISO 3166-1 alpha-2 */
+            region: string;
+            /**
+             * @description version of the standard
+             * @constant
+             */
+            specs: "1.0.4.0";
+        };
+        /** @description request of csc/v1/signatures/signHash */
+        CscV1SignaturesSignHashRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description the hashes, base64 */
+            hash: string[];
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgo?: string;
+            /** @description signature activation data, from credentials/authorize or credentials/extendTransaction */
+            SAD: string;
+            /** @description the signature algorithm, one of key/algo of credentials/info */
+            signAlgo: string;
+            /** @description its parameters, DER, base64; only for RSASSA-PSS */
+            signAlgoParams?: string;
+        };
+        /** @description answer of csc/v1/signatures/signHash */
+        CscV1SignaturesSignHashResponse: {
+            /** @description the signature values, base64, in the order of the hashes */
+            signatures: string[];
+        };
+        /** @description request of csc/v1/signatures/timestamp */
+        CscV1SignaturesTimestampRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description the hash to be time-stamped, base64 */
+            hash: string;
+            /** @description SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgo: string;
+            /** @description a number that the time-stamp repeats, hexadecimal */
+            nonce?: string;
+        };
+        /** @description answer of csc/v1/signatures/timestamp */
+        CscV1SignaturesTimestampResponse: {
+            /** @description the time-stamp token (RFC 3161), DER, base64 */
+            timestamp: string;
+        };
+        /** @description request of csc/v2/credentials/authorize */
+        CscV2CredentialsAuthorizeRequest: {
+            /** @description the secrets */
+            authData?: components["schemas"]["CscAuthData"][];
+            /** @description the transactionId of a key that is bound to a transaction; otherwise not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description what is authorised, for people; not used */
+            description?: string;
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgorithmOID?: string;
+            /** @description base64: for signatures/signHash the hashes to be signed, for signatures/signDoc the hashes of the documents */
+            hashes: string[];
+            /**
+             * Format: int64
+             * @description number of signatures to authorise, in all
+             */
+            numSignatures: number;
+        };
+        /** @description answer of csc/v2/credentials/authorize */
+        CscV2CredentialsAuthorizeResponse: {
+            /**
+             * Format: int64
+             * @description seconds until it expires
+             */
+            expiresIn: number;
+            /** @description signature activation data: good for one call, by this client */
+            SAD: string;
+        };
+        /** @description request of csc/v2/credentials/extendTransaction */
+        CscV2CredentialsExtendTransactionRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgorithmOID?: string;
+            /** @description base64, as in credentials/authorize */
+            hashes: string[];
+            /** @description signature activation data, from credentials/authorize or credentials/extendTransaction */
+            SAD: string;
+        };
+        /** @description answer of csc/v2/credentials/extendTransaction */
+        CscV2CredentialsExtendTransactionResponse: {
+            /**
+             * Format: int64
+             * @description seconds until it expires
+             */
+            expiresIn: number;
+            /** @description signature activation data: good for one call, by this client */
+            SAD: string;
+        };
+        /** @description request of csc/v2/credentials/getChallenge */
+        CscV2CredentialsGetChallengeRequest: {
+            /**
+             * @description the secret that is sent: OTP, as credentials/info names it
+             * @constant
+             */
+            authObjectID: "OTP";
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+        };
+        /** @description request of csc/v2/credentials/info */
+        CscV2CredentialsInfoRequest: {
+            /** @description whether the answer says how signatures are authorised; default: false */
+            authInfo?: boolean;
+            /** @description certificates of the answer: none, that of the key (default), or its chain too */
+            certificates?: components["schemas"]["CscWantedCertificates"];
+            /** @description whether the answer has the names and the validity of the certificate; default: false */
+            certInfo?: boolean;
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description preferred language of the answer; answers are in English */
+            lang?: string;
+        };
+        /** @description answer of csc/v2/credentials/info */
+        CscV2CredentialsInfoResponse: {
+            auth: components["schemas"]["CscAuth"];
+            cert: components["schemas"]["CscCertificate"];
+            key: components["schemas"]["CscKey"];
+            /** @description language of the texts */
+            lang: string;
+            /**
+             * Format: int64
+             * @description the most signatures of one authorisation
+             */
+            multisign: number;
+            /**
+             * @description 2: signatures are authorised for given hashes alone
+             * @constant
+             */
+            SCAL: "2";
+        };
+        /** @description request of csc/v2/credentials/list */
+        CscV2CredentialsListRequest: {
+            /** @description whether the answer says how signatures are authorised; default: false */
+            authInfo?: boolean;
+            /** @description certificates of the answer: none, that of the key (default), or its chain too */
+            certificates?: components["schemas"]["CscWantedCertificates"];
+            /** @description whether the answer has the names and the validity of the certificate; default: false */
+            certInfo?: boolean;
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description whether the answer describes each credential, as credentials/info does; default: false */
+            credentialInfo?: boolean;
+            /** @description preferred language of the answer; answers are in English */
+            lang?: string;
+            /**
+             * Format: int64
+             * @description the most credentials of the answer; default and upper limit: 100
+             */
+            maxResults?: number;
+            /** @description whether the answer has only credentials that can sign now; default: false */
+            onlyValid?: boolean;
+            /** @description nextPageToken of the answer before */
+            pageToken?: string;
+            /** @description must be absent: a client has the credentials of its tenant, whoever their subjects are */
+            userID?: string;
+        };
+        /** @description answer of csc/v2/credentials/list */
+        CscV2CredentialsListResponse: {
+            /** @description the credentials: references of keys, or the names that the operator gave them */
+            credentialIDs: string[];
+            /** @description what credentials/info answers for each; with credentialInfo */
+            credentialInfos?: components["schemas"]["CscCredential"][];
+            /** @description pageToken for the credentials that follow; absent: there are no more */
+            nextPageToken?: string;
+            /**
+             * @description there are only credentials that can sign now
+             * @constant
+             */
+            onlyValid?: true;
+        };
+        /** @description request of csc/v2/credentials/sendOTP */
+        CscV2CredentialsSendOTPRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+        };
+        /** @description request of csc/v2/info */
+        CscV2InfoRequest: {
+            /** @description preferred language of the answer; answers are in English */
+            lang?: string;
+        };
+        /** @description answer of csc/v2/info */
+        CscV2InfoResponse: {
+            /**
+             * @description there is no asynchronous operation
+             * @constant
+             */
+            asynchronousOperationMode: false;
+            /** @description a client is known by its certificate alone */
+            authType: "TLS"[];
+            /** @description levels of signatures/signDoc */
+            conformance_levels: string[];
+            /** @description what the service is */
+            description: string;
+            /** @description language of the answers */
+            lang: string;
+            /** @description URI of its logo */
+            logo: string;
+            /** @description the methods that are offered */
+            methods: string[];
+            /** @description name of the service */
+            name: string;
+            /** @description country of the service, ISO 3166-1 alpha-2 */
+            region: string;
+            signAlgorithms: components["schemas"]["CscSignatureAlgorithms"];
+            signature_formats: components["schemas"]["CscFormats"];
+            /**
+             * @description version of the standard
+             * @constant
+             */
+            specs: "2.0.0.2";
+            /**
+             * @description signatures/signDoc returns no validation data beside the signature
+             * @constant
+             */
+            validationInfo: false;
+        };
+        /** @description request of csc/v2/signatures/signDoc */
+        CscV2SignaturesSignDocRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description must be empty: for digests there is signatures/signHash */
+            documentDigests?: unknown[];
+            /** @description the documents */
+            documents: components["schemas"]["CscDocument"][];
+            /**
+             * @description S: the answer has the signatures
+             * @constant
+             */
+            operationMode?: "S";
+            /**
+             * @description validation data is in signatures of the levels LT and LTA alone
+             * @constant
+             */
+            returnValidationInfo?: false;
+            /** @description signature activation data, from credentials/authorize or credentials/extendTransaction */
+            SAD: string;
+        };
+        /** @description answer of csc/v2/signatures/signDoc */
+        CscV2SignaturesSignDocResponse: {
+            /** @description signatures with their documents, base64, in the order of the request */
+            DocumentWithSignature?: string[];
+            /** @description detached signatures, base64, in the order of the request */
+            SignatureObject?: string[];
+        };
+        /** @description request of csc/v2/signatures/signHash */
+        CscV2SignaturesSignHashRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description identifies the credential: the reference of its key, or the name that the operator gave it */
+            credentialID: string;
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgorithmOID?: string;
+            /** @description the hashes, base64 */
+            hashes: string[];
+            /**
+             * @description S: the answer has the signatures
+             * @constant
+             */
+            operationMode?: "S";
+            /** @description signature activation data, from credentials/authorize or credentials/extendTransaction */
+            SAD: string;
+            /** @description the signature algorithm, one of key/algo of credentials/info */
+            signAlgo: string;
+            /** @description its parameters, DER, base64; only for RSASSA-PSS */
+            signAlgoParams?: string;
+        };
+        /** @description answer of csc/v2/signatures/signHash */
+        CscV2SignaturesSignHashResponse: {
+            /** @description the signature values, base64, in the order of the hashes */
+            signatures: string[];
+        };
+        /** @description request of csc/v2/signatures/timestamp */
+        CscV2SignaturesTimestampRequest: {
+            /** @description data of the client; not used */
+            clientData?: string;
+            /** @description the hash to be time-stamped, base64 */
+            hash: string;
+            /** @description SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            hashAlgo: string;
+            /** @description a number that the time-stamp repeats, hexadecimal */
+            nonce?: string;
+        };
+        /** @description answer of csc/v2/signatures/timestamp */
+        CscV2SignaturesTimestampResponse: {
+            /** @description the time-stamp token (RFC 3161), DER, base64 */
+            timestamp: string;
+        };
+        /**
+         * @description certificates of an answer
+         * @enum {string}
+         */
+        CscWantedCertificates: "none" | "single" | "chain";
         /** @description the digests that the device signs */
         DataToSign: {
             /** @description one entry for each value that remoteSign needs */
@@ -1740,6 +2743,133 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The request is wrong, or was not carried out; `error` and `error_description` say why. */
+        CscBadRequest: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is too large, or has too many values. */
+        CscContentTooLarge: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description The `Expect` header is not 100-continue. */
+        CscExpectationFailed: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description The client certificate is not registered, or lacks the role. */
+        CscForbidden: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description An internal error; the log of the service has the reason. */
+        CscInternalError: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description The path does not have this method. */
+        CscMethodNotAllowed: {
+            headers: {
+                Allow: components["headers"]["Allow"];
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description The request line and the headers are larger than 16 KiB. */
+        CscRequestHeadTooLarge: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request came too slowly. */
+        CscRequestTimeout: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The service is overloaded, starting or shutting down, or its state store is away. Try again after `Retry-After` seconds. */
+        CscServiceUnavailable: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description This client exceeds its limits. Nothing was done; try again after `Retry-After` seconds. */
+        CscTooManyRequests: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
+        /** @description The media type is not application/json, the charset is not utf-8, or there is a Content-Encoding. Of an upload: the media type is malformed, or there is a Content-Encoding. */
+        CscUnsupportedMediaType: {
+            headers: {
+                "X-API-Version": components["headers"]["ApiVersion"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CscError"];
+            };
+        };
         /** @description The `Expect` header is not 100-continue. */
         ExpectationFailed: {
             headers: {
@@ -1922,6 +3052,60 @@ export type CreateDataZoneResponse = components['schemas']['CreateDataZoneRespon
 export type CreatedKeyReference = components['schemas']['CreatedKeyReference'];
 export type CreateImage2DDocRequest = components['schemas']['CreateImage2DDocRequest'];
 export type CreateImage2DDocResponse = components['schemas']['CreateImage2DDocResponse'];
+export type CscAuth = components['schemas']['CscAuth'];
+export type CscAuthData = components['schemas']['CscAuthData'];
+export type CscAuthObject = components['schemas']['CscAuthObject'];
+export type CscCertificate = components['schemas']['CscCertificate'];
+export type CscCertificateStatus = components['schemas']['CscCertificateStatus'];
+export type CscConformanceLevel = components['schemas']['CscConformanceLevel'];
+export type CscCredential = components['schemas']['CscCredential'];
+export type CscDocument = components['schemas']['CscDocument'];
+export type CscEnvelope = components['schemas']['CscEnvelope'];
+export type CscError = components['schemas']['CscError'];
+export type CscFormats = components['schemas']['CscFormats'];
+export type CscKey = components['schemas']['CscKey'];
+export type CscKeyStatus = components['schemas']['CscKeyStatus'];
+export type CscOtp = components['schemas']['CscOtp'];
+export type CscPin = components['schemas']['CscPin'];
+export type CscPresence = components['schemas']['CscPresence'];
+export type CscSecretFormat = components['schemas']['CscSecretFormat'];
+export type CscSecretName = components['schemas']['CscSecretName'];
+export type CscSignatureAlgorithms = components['schemas']['CscSignatureAlgorithms'];
+export type CscSignatureFormat = components['schemas']['CscSignatureFormat'];
+export type CscV1CredentialsAuthorizeRequest = components['schemas']['CscV1CredentialsAuthorizeRequest'];
+export type CscV1CredentialsAuthorizeResponse = components['schemas']['CscV1CredentialsAuthorizeResponse'];
+export type CscV1CredentialsExtendTransactionRequest = components['schemas']['CscV1CredentialsExtendTransactionRequest'];
+export type CscV1CredentialsExtendTransactionResponse = components['schemas']['CscV1CredentialsExtendTransactionResponse'];
+export type CscV1CredentialsInfoRequest = components['schemas']['CscV1CredentialsInfoRequest'];
+export type CscV1CredentialsInfoResponse = components['schemas']['CscV1CredentialsInfoResponse'];
+export type CscV1CredentialsListRequest = components['schemas']['CscV1CredentialsListRequest'];
+export type CscV1CredentialsListResponse = components['schemas']['CscV1CredentialsListResponse'];
+export type CscV1CredentialsSendOTPRequest = components['schemas']['CscV1CredentialsSendOTPRequest'];
+export type CscV1InfoRequest = components['schemas']['CscV1InfoRequest'];
+export type CscV1InfoResponse = components['schemas']['CscV1InfoResponse'];
+export type CscV1SignaturesSignHashRequest = components['schemas']['CscV1SignaturesSignHashRequest'];
+export type CscV1SignaturesSignHashResponse = components['schemas']['CscV1SignaturesSignHashResponse'];
+export type CscV1SignaturesTimestampRequest = components['schemas']['CscV1SignaturesTimestampRequest'];
+export type CscV1SignaturesTimestampResponse = components['schemas']['CscV1SignaturesTimestampResponse'];
+export type CscV2CredentialsAuthorizeRequest = components['schemas']['CscV2CredentialsAuthorizeRequest'];
+export type CscV2CredentialsAuthorizeResponse = components['schemas']['CscV2CredentialsAuthorizeResponse'];
+export type CscV2CredentialsExtendTransactionRequest = components['schemas']['CscV2CredentialsExtendTransactionRequest'];
+export type CscV2CredentialsExtendTransactionResponse = components['schemas']['CscV2CredentialsExtendTransactionResponse'];
+export type CscV2CredentialsGetChallengeRequest = components['schemas']['CscV2CredentialsGetChallengeRequest'];
+export type CscV2CredentialsInfoRequest = components['schemas']['CscV2CredentialsInfoRequest'];
+export type CscV2CredentialsInfoResponse = components['schemas']['CscV2CredentialsInfoResponse'];
+export type CscV2CredentialsListRequest = components['schemas']['CscV2CredentialsListRequest'];
+export type CscV2CredentialsListResponse = components['schemas']['CscV2CredentialsListResponse'];
+export type CscV2CredentialsSendOTPRequest = components['schemas']['CscV2CredentialsSendOTPRequest'];
+export type CscV2InfoRequest = components['schemas']['CscV2InfoRequest'];
+export type CscV2InfoResponse = components['schemas']['CscV2InfoResponse'];
+export type CscV2SignaturesSignDocRequest = components['schemas']['CscV2SignaturesSignDocRequest'];
+export type CscV2SignaturesSignDocResponse = components['schemas']['CscV2SignaturesSignDocResponse'];
+export type CscV2SignaturesSignHashRequest = components['schemas']['CscV2SignaturesSignHashRequest'];
+export type CscV2SignaturesSignHashResponse = components['schemas']['CscV2SignaturesSignHashResponse'];
+export type CscV2SignaturesTimestampRequest = components['schemas']['CscV2SignaturesTimestampRequest'];
+export type CscV2SignaturesTimestampResponse = components['schemas']['CscV2SignaturesTimestampResponse'];
+export type CscWantedCertificates = components['schemas']['CscWantedCertificates'];
 export type DataToSign = components['schemas']['DataToSign'];
 export type DataZoneSignatureSource = components['schemas']['DataZoneSignatureSource'];
 export type DataZoneSource = components['schemas']['DataZoneSource'];
@@ -2047,6 +3231,17 @@ export type ZoneToMakeAndSign = components['schemas']['ZoneToMakeAndSign'];
 export type ZoneToSign = components['schemas']['ZoneToSign'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
 export type ResponseContentTooLarge = components['responses']['ContentTooLarge'];
+export type ResponseCscBadRequest = components['responses']['CscBadRequest'];
+export type ResponseCscContentTooLarge = components['responses']['CscContentTooLarge'];
+export type ResponseCscExpectationFailed = components['responses']['CscExpectationFailed'];
+export type ResponseCscForbidden = components['responses']['CscForbidden'];
+export type ResponseCscInternalError = components['responses']['CscInternalError'];
+export type ResponseCscMethodNotAllowed = components['responses']['CscMethodNotAllowed'];
+export type ResponseCscRequestHeadTooLarge = components['responses']['CscRequestHeadTooLarge'];
+export type ResponseCscRequestTimeout = components['responses']['CscRequestTimeout'];
+export type ResponseCscServiceUnavailable = components['responses']['CscServiceUnavailable'];
+export type ResponseCscTooManyRequests = components['responses']['CscTooManyRequests'];
+export type ResponseCscUnsupportedMediaType = components['responses']['CscUnsupportedMediaType'];
 export type ResponseExpectationFailed = components['responses']['ExpectationFailed'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
@@ -2065,6 +3260,808 @@ export type HeaderRequestId = components['headers']['RequestId'];
 export type HeaderRetryAfter = components['headers']['RetryAfter'];
 export type $defs = Record<string, never>;
 export interface operations {
+    cscV1CredentialsAuthorize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "numSignatures": 1,
+                 *       "hash": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ],
+                 *       "PIN": "Jv2mZ0lq8xWc4s1tNfR3yQ"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1CredentialsAuthorizeRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1CredentialsAuthorizeResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1CredentialsExtendTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "SAD": "q8yAbGkMRXeZ0VmmD0xHNwGTz8Qf2P24hKKHDkHWVklBTiHRGbAH3XlFQZ3ndFhkXf9P24x",
+                 *       "hash": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1CredentialsExtendTransactionRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1CredentialsExtendTransactionResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1CredentialsInfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "certificates": "chain",
+                 *       "certInfo": true,
+                 *       "authInfo": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1CredentialsInfoRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1CredentialsInfoResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1CredentialsList: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "maxResults": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1CredentialsListRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1CredentialsListResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1CredentialsSendOTP: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1CredentialsSendOTPRequest"];
+            };
+        };
+        responses: {
+            /** @description A success is 204, without a body. */
+            204: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1Info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["CscV1InfoRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1InfoResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1SignaturesSignHash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "SAD": "q8yAbGkMRXeZ0VmmD0xHNwGTz8Qf2P24hKKHDkHWVklBTiHRGbAH3XlFQZ3ndFhkXf9P24x",
+                 *       "hash": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ],
+                 *       "hashAlgo": "2.16.840.1.101.3.4.2.1",
+                 *       "signAlgo": "1.2.840.113549.1.1.1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1SignaturesSignHashRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1SignaturesSignHashResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV1SignaturesTimestamp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hash": "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI=",
+                 *       "hashAlgo": "2.16.840.1.101.3.4.2.1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV1SignaturesTimestampRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV1SignaturesTimestampResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsAuthorize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "numSignatures": 1,
+                 *       "hashes": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ],
+                 *       "hashAlgorithmOID": "2.16.840.1.101.3.4.2.1",
+                 *       "authData": [
+                 *         {
+                 *           "id": "PIN",
+                 *           "value": "Jv2mZ0lq8xWc4s1tNfR3yQ"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsAuthorizeRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2CredentialsAuthorizeResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsExtendTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "SAD": "q8yAbGkMRXeZ0VmmD0xHNwGTz8Qf2P24hKKHDkHWVklBTiHRGbAH3XlFQZ3ndFhkXf9P24x",
+                 *       "hashes": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ],
+                 *       "hashAlgorithmOID": "2.16.840.1.101.3.4.2.1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsExtendTransactionRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2CredentialsExtendTransactionResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsGetChallenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "authObjectID": "OTP"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsGetChallengeRequest"];
+            };
+        };
+        responses: {
+            /** @description A success is 204, without a body. */
+            204: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsInfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "certificates": "chain",
+                 *       "certInfo": true,
+                 *       "authInfo": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsInfoRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2CredentialsInfoResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsList: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialInfo": true,
+                 *       "certificates": "chain",
+                 *       "certInfo": true,
+                 *       "authInfo": true,
+                 *       "onlyValid": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsListRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2CredentialsListResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2CredentialsSendOTP: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2CredentialsSendOTPRequest"];
+            };
+        };
+        responses: {
+            /** @description A success is 204, without a body. */
+            204: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2Info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["CscV2InfoRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2InfoResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2SignaturesSignDoc: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "SAD": "q8yAbGkMRXeZ0VmmD0xHNwGTz8Qf2P24hKKHDkHWVklBTiHRGbAH3XlFQZ3ndFhkXf9P24x",
+                 *       "documents": [
+                 *         {
+                 *           "document": "U2lnbmVkIGluIFBhcmlzLg==",
+                 *           "signature_format": "C",
+                 *           "conformance_level": "Ades-B-B",
+                 *           "signAlgo": "1.2.840.113549.1.1.11",
+                 *           "signed_envelope_property": "Detached"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2SignaturesSignDocRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2SignaturesSignDocResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2SignaturesSignHash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentialID": "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
+                 *       "SAD": "q8yAbGkMRXeZ0VmmD0xHNwGTz8Qf2P24hKKHDkHWVklBTiHRGbAH3XlFQZ3ndFhkXf9P24x",
+                 *       "hashes": [
+                 *         "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI="
+                 *       ],
+                 *       "hashAlgorithmOID": "2.16.840.1.101.3.4.2.1",
+                 *       "signAlgo": "1.2.840.113549.1.1.1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2SignaturesSignHashRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2SignaturesSignHashResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
+    cscV2SignaturesTimestamp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hash": "sTOgwOm+474gFj0q0x1iSNspKqbcse4IeiqlDg/HWuI=",
+                 *       "hashAlgo": "2.16.840.1.101.3.4.2.1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CscV2SignaturesTimestampRequest"];
+            };
+        };
+        responses: {
+            /** @description A success has these members. */
+            200: {
+                headers: {
+                    "X-API-Version": components["headers"]["ApiVersion"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CscV2SignaturesTimestampResponse"];
+                };
+            };
+            400: components["responses"]["CscBadRequest"];
+            403: components["responses"]["CscForbidden"];
+            405: components["responses"]["CscMethodNotAllowed"];
+            408: components["responses"]["CscRequestTimeout"];
+            413: components["responses"]["CscContentTooLarge"];
+            415: components["responses"]["CscUnsupportedMediaType"];
+            417: components["responses"]["CscExpectationFailed"];
+            429: components["responses"]["CscTooManyRequests"];
+            431: components["responses"]["CscRequestHeadTooLarge"];
+            500: components["responses"]["CscInternalError"];
+            503: components["responses"]["CscServiceUnavailable"];
+        };
+    };
     createDataZone: {
         parameters: {
             query?: never;

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 AddressSource: TypeAlias = Literal['CERTIFICATE', 'CLIENT', 'SERVER']
 """
@@ -148,6 +148,638 @@ class CreatedKeyReference(TypedDict):
     """
     the transaction of the request
     """
+
+
+CscCertificateStatus: TypeAlias = Literal['valid', 'expired', 'revoked', 'suspended']
+"""
+status of the certificate
+"""
+
+
+CscConformanceLevel: TypeAlias = Literal['Ades-B-B', 'AdES-B-B', 'Ades-B-T', 'AdES-B-T', 'Ades-B-LT', 'AdES-B-LT', 'Ades-B-LTA', 'AdES-B-LTA', 'Ades-B', 'AdES-B', 'Ades-T', 'AdES-T', 'Ades-LT', 'AdES-LT', 'Ades-LTA', 'AdES-LTA']
+"""
+level of a signature
+"""
+
+
+CscEnvelope: TypeAlias = Literal['Certification', 'Revision', 'Enveloped', 'Enveloping', 'Detached', 'Attached']
+"""
+where a signature and its document are, and what it is for
+"""
+
+
+class CscError(TypedDict):
+    """
+    an error of the Cloud Signature Consortium's API
+    """
+
+    error: str
+    """
+    which error it is, such as invalid_request
+    """
+    error_description: str
+    """
+    what was wrong
+    """
+
+
+class CscFormats(TypedDict):
+    """
+    formats of signatures/signDoc
+    """
+
+    formats: list[str]
+    """
+    C: CAdES, X: XAdES, P: PAdES
+    """
+    envelope_properties: list[list[str]]
+    """
+    for each format, where signature and document may be, and what it is for
+    """
+
+
+CscKeyStatus: TypeAlias = Literal['enabled', 'disabled']
+"""
+whether the key may sign now
+"""
+
+
+CscPresence: TypeAlias = Literal['true', 'false', 'optional']
+"""
+true: required; optional: one of PIN and OTP is required; false: the credential has none
+"""
+
+
+CscSecretFormat: TypeAlias = Literal['A', 'N']
+"""
+A: letters, digits and other characters; N: digits
+"""
+
+
+CscSecretName: TypeAlias = Literal['PIN', 'OTP']
+"""
+PIN: the password of the key, or its authToken; OTP: a one-time password
+"""
+
+
+class CscSignatureAlgorithms(TypedDict):
+    """
+    the signature algorithms of all credentials
+    """
+
+    algos: list[str]
+    """
+    object identifiers
+    """
+
+
+CscSignatureFormat: TypeAlias = Literal['C', 'X', 'P']
+"""
+C: CAdES, X: XAdES, P: PAdES
+"""
+
+
+HashItem: TypeAlias = str
+"""
+base64 (RFC 4648, padded, no line breaks)
+"""
+
+
+class CscV1CredentialsAuthorizeRequest(TypedDict):
+    """
+    request of csc/v1/credentials/authorize
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    numSignatures: int
+    """
+    number of signatures to authorise, in all
+    """
+    description: NotRequired[str]
+    """
+    what is authorised, for people; not used
+    """
+    clientData: NotRequired[str]
+    """
+    the transactionId of a key that is bound to a transaction; otherwise not used
+    """
+    hash: list[HashItem]
+    """
+    the hashes to be signed, base64
+    """
+    PIN: NotRequired[str]
+    """
+    the password of the key, or the authToken of a key of SINGLE_USE
+    """
+    OTP: NotRequired[str]
+    """
+    a one-time password from credentials/sendOTP or credentials/getChallenge
+    """
+
+
+class CscV1CredentialsAuthorizeResponse(TypedDict):
+    """
+    answer of csc/v1/credentials/authorize
+    """
+
+    SAD: str
+    """
+    signature activation data: good for one call, by this client
+    """
+    expiresIn: int
+    """
+    seconds until it expires
+    """
+
+
+class CscV1CredentialsExtendTransactionRequest(TypedDict):
+    """
+    request of csc/v1/credentials/extendTransaction
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    SAD: str
+    """
+    signature activation data, from credentials/authorize or credentials/extendTransaction
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+    hash: list[HashItem]
+    """
+    the hashes to be signed, base64
+    """
+
+
+class CscV1CredentialsExtendTransactionResponse(TypedDict):
+    """
+    answer of csc/v1/credentials/extendTransaction
+    """
+
+    SAD: str
+    """
+    signature activation data: good for one call, by this client
+    """
+    expiresIn: int
+    """
+    seconds until it expires
+    """
+
+
+class CscV1CredentialsListRequest(TypedDict):
+    """
+    request of csc/v1/credentials/list
+    """
+
+    userID: NotRequired[str]
+    """
+    must be absent: a client has the credentials of its tenant, whoever their subjects are
+    """
+    maxResults: NotRequired[int]
+    """
+    the most credentials of the answer; default and upper limit: 100
+    """
+    pageToken: NotRequired[str]
+    """
+    nextPageToken of the answer before
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV1CredentialsListResponse(TypedDict):
+    """
+    answer of csc/v1/credentials/list
+    """
+
+    credentialIDs: list[str]
+    """
+    the credentials: references of keys, or the names that the operator gave them
+    """
+    nextPageToken: NotRequired[str]
+    """
+    pageToken for the credentials that follow; absent: there are no more
+    """
+
+
+class CscV1CredentialsSendOTPRequest(TypedDict):
+    """
+    request of csc/v1/credentials/sendOTP
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV1InfoRequest(TypedDict):
+    """
+    request of csc/v1/info
+    """
+
+    lang: NotRequired[str]
+    """
+    preferred language of the answer; answers are in English
+    """
+
+
+class CscV1InfoResponse(TypedDict):
+    """
+    answer of csc/v1/info
+    """
+
+    specs: Literal['1.0.4.0']
+    """
+    version of the standard
+    """
+    name: str
+    """
+    name of the service
+    """
+    logo: str
+    """
+    URI of its logo
+    """
+    region: str
+    """
+    country of the service, ISO 3166-1 alpha-2
+    """
+    lang: str
+    """
+    language of the answers
+    """
+    description: str
+    """
+    what the service is
+    """
+    authType: list[Literal['TLS']]
+    """
+    a client is known by its certificate alone
+    """
+    methods: list[str]
+    """
+    the methods that are offered
+    """
+
+
+class CscV1SignaturesSignHashRequest(TypedDict):
+    """
+    request of csc/v1/signatures/signHash
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    SAD: str
+    """
+    signature activation data, from credentials/authorize or credentials/extendTransaction
+    """
+    signAlgo: str
+    """
+    the signature algorithm, one of key/algo of credentials/info
+    """
+    signAlgoParams: NotRequired[str]
+    """
+    its parameters, DER, base64; only for RSASSA-PSS
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+    hash: list[HashItem]
+    """
+    the hashes, base64
+    """
+    hashAlgo: NotRequired[str]
+    """
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+
+
+class CscV1SignaturesSignHashResponse(TypedDict):
+    """
+    answer of csc/v1/signatures/signHash
+    """
+
+    signatures: list[str]
+    """
+    the signature values, base64, in the order of the hashes
+    """
+
+
+class CscV1SignaturesTimestampRequest(TypedDict):
+    """
+    request of csc/v1/signatures/timestamp
+    """
+
+    hash: str
+    """
+    the hash to be time-stamped, base64
+    """
+    hashAlgo: str
+    """
+    SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+    nonce: NotRequired[str]
+    """
+    a number that the time-stamp repeats, hexadecimal
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV1SignaturesTimestampResponse(TypedDict):
+    """
+    answer of csc/v1/signatures/timestamp
+    """
+
+    timestamp: str
+    """
+    the time-stamp token (RFC 3161), DER, base64
+    """
+
+
+Hash: TypeAlias = str
+"""
+base64 (RFC 4648, padded, no line breaks)
+"""
+
+
+class CscV2CredentialsAuthorizeResponse(TypedDict):
+    """
+    answer of csc/v2/credentials/authorize
+    """
+
+    SAD: str
+    """
+    signature activation data: good for one call, by this client
+    """
+    expiresIn: int
+    """
+    seconds until it expires
+    """
+
+
+class CscV2CredentialsExtendTransactionRequest(TypedDict):
+    """
+    request of csc/v2/credentials/extendTransaction
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    SAD: str
+    """
+    signature activation data, from credentials/authorize or credentials/extendTransaction
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+    hashes: list[Hash]
+    """
+    base64, as in credentials/authorize
+    """
+    hashAlgorithmOID: NotRequired[str]
+    """
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+
+
+class CscV2CredentialsExtendTransactionResponse(TypedDict):
+    """
+    answer of csc/v2/credentials/extendTransaction
+    """
+
+    SAD: str
+    """
+    signature activation data: good for one call, by this client
+    """
+    expiresIn: int
+    """
+    seconds until it expires
+    """
+
+
+class CscV2CredentialsGetChallengeRequest(TypedDict):
+    """
+    request of csc/v2/credentials/getChallenge
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    authObjectID: Literal['OTP']
+    """
+    the secret that is sent: OTP, as credentials/info names it
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV2CredentialsSendOTPRequest(TypedDict):
+    """
+    request of csc/v2/credentials/sendOTP
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV2InfoRequest(TypedDict):
+    """
+    request of csc/v2/info
+    """
+
+    lang: NotRequired[str]
+    """
+    preferred language of the answer; answers are in English
+    """
+
+
+class CscV2InfoResponse(TypedDict):
+    """
+    answer of csc/v2/info
+    """
+
+    specs: Literal['2.0.0.2']
+    """
+    version of the standard
+    """
+    name: str
+    """
+    name of the service
+    """
+    logo: str
+    """
+    URI of its logo
+    """
+    region: str
+    """
+    country of the service, ISO 3166-1 alpha-2
+    """
+    lang: str
+    """
+    language of the answers
+    """
+    description: str
+    """
+    what the service is
+    """
+    authType: list[Literal['TLS']]
+    """
+    a client is known by its certificate alone
+    """
+    methods: list[str]
+    """
+    the methods that are offered
+    """
+    asynchronousOperationMode: Literal[False]
+    """
+    there is no asynchronous operation
+    """
+    validationInfo: Literal[False]
+    """
+    signatures/signDoc returns no validation data beside the signature
+    """
+    signAlgorithms: CscSignatureAlgorithms
+    signature_formats: CscFormats
+    conformance_levels: list[str]
+    """
+    levels of signatures/signDoc
+    """
+
+
+class CscV2SignaturesSignDocResponse(TypedDict):
+    """
+    answer of csc/v2/signatures/signDoc
+    """
+
+    DocumentWithSignature: NotRequired[list[str]]
+    """
+    signatures with their documents, base64, in the order of the request
+    """
+    SignatureObject: NotRequired[list[str]]
+    """
+    detached signatures, base64, in the order of the request
+    """
+
+
+class CscV2SignaturesSignHashRequest(TypedDict):
+    """
+    request of csc/v2/signatures/signHash
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    SAD: str
+    """
+    signature activation data, from credentials/authorize or credentials/extendTransaction
+    """
+    signAlgo: str
+    """
+    the signature algorithm, one of key/algo of credentials/info
+    """
+    signAlgoParams: NotRequired[str]
+    """
+    its parameters, DER, base64; only for RSASSA-PSS
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+    hashes: list[Hash]
+    """
+    the hashes, base64
+    """
+    hashAlgorithmOID: NotRequired[str]
+    """
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+    operationMode: NotRequired[Literal['S']]
+    """
+    S: the answer has the signatures
+    """
+
+
+class CscV2SignaturesSignHashResponse(TypedDict):
+    """
+    answer of csc/v2/signatures/signHash
+    """
+
+    signatures: list[str]
+    """
+    the signature values, base64, in the order of the hashes
+    """
+
+
+class CscV2SignaturesTimestampRequest(TypedDict):
+    """
+    request of csc/v2/signatures/timestamp
+    """
+
+    hash: str
+    """
+    the hash to be time-stamped, base64
+    """
+    hashAlgo: str
+    """
+    SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+    nonce: NotRequired[str]
+    """
+    a number that the time-stamp repeats, hexadecimal
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV2SignaturesTimestampResponse(TypedDict):
+    """
+    answer of csc/v2/signatures/timestamp
+    """
+
+    timestamp: str
+    """
+    the time-stamp token (RFC 3161), DER, base64
+    """
+
+
+CscWantedCertificates: TypeAlias = Literal['none', 'single', 'chain']
+"""
+certificates of an answer
+"""
 
 
 class DataZoneSource(TypedDict):
@@ -1328,6 +1960,385 @@ class CreateDataZoneRequest(TypedDict):
     """
 
 
+class CscAuthData(TypedDict):
+    """
+    a secret, by its name in credentials/info
+    """
+
+    id: CscSecretName
+    value: str
+    """
+    the secret
+    """
+
+
+class CscAuthObject(TypedDict):
+    """
+    a secret that authorises signatures
+    """
+
+    type: Literal['Password']
+    """
+    it is given as a text
+    """
+    id: CscSecretName
+    format: CscSecretFormat
+    label: str
+    """
+    what it is, for people
+    """
+    description: str
+    """
+    what it is, in more words
+    """
+
+
+class CscCertificate(TypedDict):
+    """
+    the certificate of a credential
+    """
+
+    status: CscCertificateStatus
+    certificates: NotRequired[list[str]]
+    """
+    certificates, DER, base64; that of the key first
+    """
+    issuerDN: NotRequired[str]
+    """
+    name of the issuer (RFC 4514)
+    """
+    serialNumber: NotRequired[str]
+    """
+    serial number, hexadecimal
+    """
+    subjectDN: NotRequired[str]
+    """
+    name of the subject (RFC 4514)
+    """
+    validFrom: NotRequired[str]
+    """
+    start of the validity, YYYYMMDDHHMMSSZ
+    """
+    validTo: NotRequired[str]
+    """
+    end of the validity, YYYYMMDDHHMMSSZ
+    """
+
+
+class CscDocument(TypedDict):
+    """
+    a document to be signed
+    """
+
+    document: str
+    """
+    the document, base64; its hash was authorised
+    """
+    signature_format: CscSignatureFormat
+    conformance_level: NotRequired[CscConformanceLevel]
+    """
+    level of the signature; default: Ades-B-B
+    """
+    signAlgo: str
+    """
+    the signature algorithm, one of key/algo of credentials/info
+    """
+    hashAlgorithmOID: NotRequired[str]
+    """
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+    signAlgoParams: NotRequired[str]
+    """
+    its parameters, DER, base64; only for RSASSA-PSS
+    """
+    signed_props: NotRequired[list[Any]]
+    """
+    must be empty: the signed properties are those of a baseline signature
+    """
+    signed_envelope_property: NotRequired[CscEnvelope]
+    """
+    C: Attached (default) or Detached; X: Enveloped (default), Enveloping or Detached; P: Certification (default) or Revision, an approval signature
+    """
+
+
+class CscKey(TypedDict):
+    """
+    the key of a credential
+    """
+
+    status: CscKeyStatus
+    algo: list[str]
+    """
+    object identifiers of its signature algorithms
+    """
+    len: int
+    """
+    length of the key in bits
+    """
+    curve: NotRequired[str]
+    """
+    object identifier of its curve
+    """
+
+
+class CscOtp(TypedDict):
+    """
+    the one-time password of a credential
+    """
+
+    presence: CscPresence
+    type: Literal['online']
+    """
+    it is made by the service, and sent on request
+    """
+    ID: Literal['OTP']
+    """
+    its name
+    """
+    provider: str
+    """
+    who sends it
+    """
+    format: Literal['N']
+    """
+    N: digits
+    """
+    label: str
+    """
+    what it is, for people
+    """
+    description: str
+    """
+    what it is, in more words
+    """
+
+
+class CscPin(TypedDict):
+    """
+    the PIN of a credential
+    """
+
+    presence: CscPresence
+    format: Literal['A']
+    """
+    A: letters, digits and other characters
+    """
+    label: str
+    """
+    what it is, for people
+    """
+    description: str
+    """
+    what it is, in more words
+    """
+
+
+class CscV1CredentialsInfoRequest(TypedDict):
+    """
+    request of csc/v1/credentials/info
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    certificates: NotRequired[CscWantedCertificates]
+    """
+    certificates of the answer: none, that of the key (default), or its chain too
+    """
+    certInfo: NotRequired[bool]
+    """
+    whether the answer has the names and the validity of the certificate; default: false
+    """
+    authInfo: NotRequired[bool]
+    """
+    whether the answer says how signatures are authorised; default: false
+    """
+    lang: NotRequired[str]
+    """
+    preferred language of the answer; answers are in English
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV1CredentialsInfoResponse(TypedDict):
+    """
+    answer of csc/v1/credentials/info
+    """
+
+    key: CscKey
+    cert: CscCertificate
+    SCAL: Literal['2']
+    """
+    2: signatures are authorised for given hashes alone
+    """
+    multisign: int
+    """
+    the most signatures of one authorisation
+    """
+    lang: str
+    """
+    language of the texts
+    """
+    authMode: Literal['explicit']
+    """
+    signatures are authorised with credentials/authorize
+    """
+    PIN: NotRequired[CscPin]
+    OTP: NotRequired[CscOtp]
+
+
+class CscV2CredentialsAuthorizeRequest(TypedDict):
+    """
+    request of csc/v2/credentials/authorize
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    numSignatures: int
+    """
+    number of signatures to authorise, in all
+    """
+    description: NotRequired[str]
+    """
+    what is authorised, for people; not used
+    """
+    clientData: NotRequired[str]
+    """
+    the transactionId of a key that is bound to a transaction; otherwise not used
+    """
+    hashes: list[Hash]
+    """
+    base64: for signatures/signHash the hashes to be signed, for signatures/signDoc the hashes of the documents
+    """
+    hashAlgorithmOID: NotRequired[str]
+    """
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    """
+    authData: NotRequired[list[CscAuthData]]
+    """
+    the secrets
+    """
+
+
+class CscV2CredentialsInfoRequest(TypedDict):
+    """
+    request of csc/v2/credentials/info
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    certificates: NotRequired[CscWantedCertificates]
+    """
+    certificates of the answer: none, that of the key (default), or its chain too
+    """
+    certInfo: NotRequired[bool]
+    """
+    whether the answer has the names and the validity of the certificate; default: false
+    """
+    authInfo: NotRequired[bool]
+    """
+    whether the answer says how signatures are authorised; default: false
+    """
+    lang: NotRequired[str]
+    """
+    preferred language of the answer; answers are in English
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
+class CscV2CredentialsListRequest(TypedDict):
+    """
+    request of csc/v2/credentials/list
+    """
+
+    userID: NotRequired[str]
+    """
+    must be absent: a client has the credentials of its tenant, whoever their subjects are
+    """
+    maxResults: NotRequired[int]
+    """
+    the most credentials of the answer; default and upper limit: 100
+    """
+    pageToken: NotRequired[str]
+    """
+    nextPageToken of the answer before
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+    credentialInfo: NotRequired[bool]
+    """
+    whether the answer describes each credential, as credentials/info does; default: false
+    """
+    certificates: NotRequired[CscWantedCertificates]
+    """
+    certificates of the answer: none, that of the key (default), or its chain too
+    """
+    certInfo: NotRequired[bool]
+    """
+    whether the answer has the names and the validity of the certificate; default: false
+    """
+    authInfo: NotRequired[bool]
+    """
+    whether the answer says how signatures are authorised; default: false
+    """
+    onlyValid: NotRequired[bool]
+    """
+    whether the answer has only credentials that can sign now; default: false
+    """
+    lang: NotRequired[str]
+    """
+    preferred language of the answer; answers are in English
+    """
+
+
+class CscV2SignaturesSignDocRequest(TypedDict):
+    """
+    request of csc/v2/signatures/signDoc
+    """
+
+    credentialID: str
+    """
+    identifies the credential: the reference of its key, or the name that the operator gave it
+    """
+    SAD: str
+    """
+    signature activation data, from credentials/authorize or credentials/extendTransaction
+    """
+    documents: list[CscDocument]
+    """
+    the documents
+    """
+    documentDigests: NotRequired[list[Any]]
+    """
+    must be empty: for digests there is signatures/signHash
+    """
+    returnValidationInfo: NotRequired[Literal[False]]
+    """
+    validation data is in signatures of the levels LT and LTA alone
+    """
+    operationMode: NotRequired[Literal['S']]
+    """
+    S: the answer has the signatures
+    """
+    clientData: NotRequired[str]
+    """
+    data of the client; not used
+    """
+
+
 class DataToSign(TypedDict):
     """
     the digests that the device signs
@@ -2214,6 +3225,96 @@ class CreateImage2DDocResponse(TypedDict):
     image: NotRequired[str]
     """
     the picture, base64: one bit a pixel, with its resolution
+    """
+
+
+class CscAuth(TypedDict):
+    """
+    how signatures of a credential are authorised
+    """
+
+    mode: Literal['explicit']
+    """
+    signatures are authorised with credentials/authorize
+    """
+    expression: NotRequired[str]
+    """
+    which secrets are needed
+    """
+    objects: NotRequired[list[CscAuthObject]]
+    """
+    the secrets
+    """
+
+
+class CscCredential(TypedDict):
+    """
+    a credential
+    """
+
+    credentialID: str
+    """
+    reference of the key, or the name that the operator gave it
+    """
+    key: CscKey
+    cert: CscCertificate
+    SCAL: Literal['2']
+    """
+    2: signatures are authorised for given hashes alone
+    """
+    multisign: int
+    """
+    the most signatures of one authorisation
+    """
+    lang: str
+    """
+    language of the texts
+    """
+    auth: CscAuth
+
+
+class CscV2CredentialsInfoResponse(TypedDict):
+    """
+    answer of csc/v2/credentials/info
+    """
+
+    key: CscKey
+    cert: CscCertificate
+    SCAL: Literal['2']
+    """
+    2: signatures are authorised for given hashes alone
+    """
+    multisign: int
+    """
+    the most signatures of one authorisation
+    """
+    lang: str
+    """
+    language of the texts
+    """
+    auth: CscAuth
+
+
+class CscV2CredentialsListResponse(TypedDict):
+    """
+    answer of csc/v2/credentials/list
+    """
+
+    credentialIDs: list[str]
+    """
+    the credentials: references of keys, or the names that the operator gave them
+    """
+    nextPageToken: NotRequired[str]
+    """
+    pageToken for the credentials that follow; absent: there are no more
+    """
+    credentialInfos: NotRequired[list[CscCredential]]
+    """
+    what credentials/info answers for each; with credentialInfo
+    """
+    onlyValid: NotRequired[Literal[True]]
+    """
+    there are only credentials that can sign now
     """
 
 
