@@ -208,28 +208,84 @@ describe.each(['v1', 'v2'] as const)('%s: the samples of a transaction', (versio
 });
 
 describe('v2 signatures/signDoc', () => {
-  const SignedDocuments = z.strictObject({ DocumentWithSignature: z.array(z.base64()).length(1) });
+  const SignedDocuments = z.strictObject({ DocumentWithSignature: z.array(z.base64()) });
 
-  // The sample has both documents in one request, and contents that are cut short.
-  it.each([
-    [{ signature_format: 'P', conformance_level: 'AdES-B-T' }, smallPdf()],
-    [{ signature_format: 'C', conformance_level: 'AdES-B-B', signed_envelope_property: 'Attached' }, Buffer.from('a document')],
-  ])('%j, the hash of which is not named', async (asked, document) => {
+  const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64');
+
+  async function signed(documents: readonly { readonly document: Buffer; readonly [member: string]: unknown }[]) {
     const { credentialID, pin } = credential;
-    const digest = createHash('sha256').update(document).digest('base64');
-    const authorisation = { credentialID, numSignatures: 1, hashes: [digest], hashAlgorithmOID: sha256 };
+    const hashes = documents.map(({ document }) => digestOf(document));
+    const authorisation = { credentialID, numSignatures: hashes.length, hashes, hashAlgorithmOID: sha256 };
     const authorised = await csc('v2', 'credentials/authorize', { ...authorisation, authData: [{ id: 'PIN', value: pin }] });
     const { SAD } = Authorised.parse(bodyOf(authorised));
-    const documents = [{ document: document.toString('base64'), ...asked, signAlgo: rsaEncryption }];
-    const answer = SignedDocuments.parse(bodyOf(await csc('v2', 'signatures/signDoc', { credentialID, SAD, documents, clientData })));
-    const signed = Buffer.from(answer.DocumentWithSignature[0] ?? '', 'base64');
-    if (asked.signature_format === 'P') {
-      expect(pdfSignatures(signed)).toMatchObject([{ validation: 'Signature is Valid.', coversAll: true }]);
-    } else {
-      const root = description.trustAnchors[0] ?? '';
-      const verify = ['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{signed}', '-CAfile', root, '-purpose', 'any'];
-      expect(openssl(verify, { signed })).toBe('CAdES Verification successful\na document');
-    }
+    const asked = documents.map((one) => ({ signAlgo: rsaEncryption, ...one, document: one.document.toString('base64') }));
+    return bodyOf(await csc('v2', 'signatures/signDoc', { credentialID, SAD, documents: asked, clientData }));
+  }
+
+  const cadesOf = (cms: Buffer, more: readonly string[] = []): string => {
+    const root = description.trustAnchors[0] ?? '';
+    const verify = ['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{cms}', '-CAfile', root, '-purpose', 'any', ...more];
+    return openssl(verify, { cms, content: Buffer.from('a document') });
+  };
+
+  it('signs a PDF at level T and content at level B in one request, the hash of which is not named', async () => {
+    const answer = await signed([
+      { document: smallPdf(), signature_format: 'P', conformance_level: 'AdES-B-T' },
+      { document: Buffer.from('a document'), signature_format: 'C', conformance_level: 'AdES-B-B', signed_envelope_property: 'Attached' },
+    ]);
+    const [pdf, cms] = SignedDocuments.parse(answer).DocumentWithSignature.map((text) => Buffer.from(text, 'base64'));
+    expect(pdfSignatures(pdf ?? Buffer.alloc(0))).toMatchObject([{ validation: 'Signature is Valid.', coversAll: true }]);
+    expect(cadesOf(cms ?? Buffer.alloc(0))).toBe('CAdES Verification successful\na document');
+  });
+
+  it('answers detached signatures apart, both lists in the order of the request', async () => {
+    const xml = (name: string): Buffer => Buffer.from(`<${name}>1</${name}>`);
+    const detached = { signature_format: 'X', signed_envelope_property: 'Detached' };
+    const answer = await signed([
+      { document: xml('first'), ...detached },
+      { document: xml('second'), signature_format: 'X' },
+      { document: Buffer.from('a document'), signature_format: 'C', signed_envelope_property: 'Detached' },
+      { document: xml('fourth'), ...detached },
+      { document: xml('fifth'), signature_format: 'X', conformance_level: 'Ades-B-T' },
+    ]);
+    const Both = z.strictObject({ DocumentWithSignature: z.array(z.base64()), SignatureObject: z.array(z.base64()) });
+    const { DocumentWithSignature, SignatureObject } = Both.parse(answer);
+    const texts = (list: readonly string[]): string[] => list.map((text) => Buffer.from(text, 'base64').toString('latin1'));
+    const [second = '', fifth = '', ...noOther] = texts(DocumentWithSignature);
+    expect([second.includes('<second>'), fifth.includes('<fifth>'), fifth.includes('SignatureTimeStamp'), noOther]).toEqual([
+      true,
+      true,
+      true,
+      [],
+    ]);
+    const [first = '', , fourth = '', ...no] = texts(SignatureObject);
+    const covers = (text: string, name: string): boolean => text.includes(digestOf(xml(name)));
+    expect([covers(first, 'first'), covers(fourth, 'fourth'), no]).toEqual([true, true, []]);
+    expect(cadesOf(Buffer.from(SignatureObject[1] ?? '', 'base64'), ['-content', '{content}'])).toContain('Verification successful');
+  });
+
+  it('refuses documents with two algorithms', async () => {
+    const { credentialID, pin } = credential;
+    const contents = [Buffer.from('one'), Buffer.from('two')];
+    const hashes = contents.map(digestOf);
+    const authorised = await csc('v2', 'credentials/authorize', {
+      credentialID,
+      numSignatures: 2,
+      hashes,
+      authData: [{ id: 'PIN', value: pin }],
+    });
+    const { SAD } = Authorised.parse(bodyOf(authorised));
+    const signAlgos = ['1.2.840.113549.1.1.11', '1.2.840.113549.1.1.12'];
+    const documents = contents.map((content, index) => ({
+      document: content.toString('base64'),
+      signature_format: 'C',
+      signAlgo: signAlgos[index],
+    }));
+    const { status, body } = await csc('v2', 'signatures/signDoc', { credentialID, SAD, documents });
+    expect([status, body]).toEqual([
+      400,
+      { error: 'invalid_request', error_description: 'Invalid parameter signAlgo: a request uses one algorithm for all signatures' },
+    ]);
   });
 });
 
