@@ -315,7 +315,7 @@ export interface paths {
         put?: never;
         /**
          * Signs documents whose hashes were authorised, as CAdES, XAdES or PAdES.
-         * @description Needs the role `signature`. Each document gets a signature of its own, and all of a request are asked for alike: in one format, level and algorithm. A detached XAdES takes one document. Time-stamps and revocation data of the levels T, LT and LTA come from the sources of the configuration.
+         * @description Needs the role `signature`. Each document gets a signature of its own; all signatures of a request use one algorithm. Time-stamps and revocation data of the levels T, LT and LTA come from the sources of the configuration and of the certificates.
          */
         post: operations["cscV2SignaturesSignDoc"];
         delete?: never;
@@ -1010,7 +1010,7 @@ export interface components {
             conformance_level?: components["schemas"]["CscConformanceLevel"];
             /** @description the document, base64; its hash was authorised */
             document: string;
-            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3) */
+            /** @description the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3); default: that of signAlgo or signAlgoParams, otherwise SHA-256 */
             hashAlgorithmOID?: string;
             /** @description the signature algorithm, one of key/algo of credentials/info */
             signAlgo: string;

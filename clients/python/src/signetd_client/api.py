@@ -2045,7 +2045,7 @@ class CscDocument(TypedDict):
     """
     hashAlgorithmOID: NotRequired[str]
     """
-    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)
+    the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3); default: that of signAlgo or signAlgoParams, otherwise SHA-256
     """
     signAlgoParams: NotRequired[str]
     """
