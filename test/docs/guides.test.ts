@@ -53,8 +53,8 @@ const outputsOf = (blocks: readonly ShellBlock[]): string[] => blocks.map(({ out
 const readme = shellBlocks(readPage('README.md'), 'The first signature by hand');
 
 it.each(pages)('the commands of $page do what it says', ({ page, heading, without }) => {
-  const [before = '', rest = ''] = readPage(page).split(`\n## ${without}\n`);
-  const blocks = shellBlocks(`${before}${rest.slice(Math.max(0, rest.indexOf('\n## ')))}`, heading);
+  const [before = '', ...after] = readPage(page).split(`\n## ${without ?? ''}\n`);
+  const blocks = shellBlocks(before + after.map((text) => text.replace(/^.*?(?=\n## )/s, '')).join(''), heading);
   expect(blocks.length).toBeGreaterThan(0);
   expect(printedBy(blocks)).toEqual(outputsOf(blocks));
 });
