@@ -214,8 +214,8 @@ describe('v2 signatures/signDoc', () => {
 
   async function signed(documents: readonly { readonly document: Buffer; readonly [member: string]: unknown }[]) {
     const { credentialID, pin } = credential;
-    const hashes = documents.map(({ document }) => digestOf(document));
-    const authorisation = { credentialID, numSignatures: hashes.length, hashes, hashAlgorithmOID: sha256 };
+    const digests = documents.map(({ document }) => digestOf(document));
+    const authorisation = { credentialID, numSignatures: digests.length, hashes: digests, hashAlgorithmOID: sha256 };
     const authorised = await csc('v2', 'credentials/authorize', { ...authorisation, authData: [{ id: 'PIN', value: pin }] });
     const { SAD } = Authorised.parse(bodyOf(authorised));
     const asked = documents.map((one) => ({ signAlgo: rsaEncryption, ...one, document: one.document.toString('base64') }));
@@ -250,15 +250,15 @@ describe('v2 signatures/signDoc', () => {
     ]);
     const Both = z.strictObject({ DocumentWithSignature: z.array(z.base64()), SignatureObject: z.array(z.base64()) });
     const { DocumentWithSignature, SignatureObject } = Both.parse(answer);
-    const texts = (list: readonly string[]): string[] => list.map((text) => Buffer.from(text, 'base64').toString('latin1'));
-    const [second = '', fifth = '', ...noOther] = texts(DocumentWithSignature);
+    const decoded = (list: readonly string[]): string[] => list.map((text) => Buffer.from(text, 'base64').toString('latin1'));
+    const [second = '', fifth = '', ...noOther] = decoded(DocumentWithSignature);
     expect([second.includes('<second>'), fifth.includes('<fifth>'), fifth.includes('SignatureTimeStamp'), noOther]).toEqual([
       true,
       true,
       true,
       [],
     ]);
-    const [first = '', , fourth = '', ...no] = texts(SignatureObject);
+    const [first = '', , fourth = '', ...no] = decoded(SignatureObject);
     const covers = (text: string, name: string): boolean => text.includes(digestOf(xml(name)));
     expect([covers(first, 'first'), covers(fourth, 'fourth'), no]).toEqual([true, true, []]);
     expect(cadesOf(Buffer.from(SignatureObject[1] ?? '', 'base64'), ['-content', '{content}'])).toContain('Verification successful');
@@ -267,11 +267,11 @@ describe('v2 signatures/signDoc', () => {
   it('refuses documents with two algorithms', async () => {
     const { credentialID, pin } = credential;
     const contents = [Buffer.from('one'), Buffer.from('two')];
-    const hashes = contents.map(digestOf);
+    const digests = contents.map(digestOf);
     const authorised = await csc('v2', 'credentials/authorize', {
       credentialID,
       numSignatures: 2,
-      hashes,
+      hashes: digests,
       authData: [{ id: 'PIN', value: pin }],
     });
     const { SAD } = Authorised.parse(bodyOf(authorised));
