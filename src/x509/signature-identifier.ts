@@ -104,6 +104,8 @@ function readPssParameters(parameters: DerElement): SignatureIdentifier | undefi
   const mgfHash = hashOrDefault(generation === undefined ? undefined : children(generation)[1]);
   if (hash === undefined || mgfHash === undefined) return undefined;
   const salt = members.get(0xa2);
+  const trailer = members.get(0xa3);
+  if (trailer !== undefined && !(trailer.tag === 0x02 && trailer.content.length === 1 && trailer.content[0] === 1)) return undefined;
   return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: salt === undefined ? 20 : readSaltBytes(salt) };
 }
 

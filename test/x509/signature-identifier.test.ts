@@ -54,6 +54,12 @@ describe('the AlgorithmIdentifier of a signature', () => {
     expect(() => readSignatureIdentifier(pssWith(der.explicit(2, der.tagged(0x02, Uint8Array.of(0xff)))))).toThrow(DerError);
   });
 
+  it('has no other trailer of RSASSA-PSS than 1', () => {
+    const withTrailer = (trailer: number): unknown => readSignatureIdentifier(pssWith(der.explicit(3, der.integer(trailer))));
+    expect(withTrailer(1)).toMatchObject({ scheme: 'RSA_PSS' });
+    expect(withTrailer(2)).toBeUndefined();
+  });
+
   it('may name the algorithm of the key alone in CMS, where the hash stands beside it, and nowhere else', () => {
     const bare = named(der.oid(oids.rsaEncryption), der.nullValue());
     expect(readSignatureAlgorithm(bare, 'sha384')).toEqual({ scheme: 'RSA_PKCS1', hash: 'sha384' });
