@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { X509Certificate } from 'node:crypto';
+import { Client } from 'pg';
 import { ClientRegistry, registerClient, spkiSha256 } from '../../src/clients/registry.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
@@ -179,5 +180,34 @@ describe('two instances on one PostgreSQL', () => {
     await server.restart();
     await expect.poll(async () => sign(b, key).catch(() => 0), { timeout: 20_000 }).toBe(1);
     await expect.poll(async () => sign(a, key).catch(() => 0), { timeout: 20_000 }).toBe(1);
+  });
+});
+
+describe('an instance that migrates the schema while another runs', () => {
+  it('does not bring back a one-time password that the other uses up meanwhile', async () => {
+    const older = await server.newDatabase();
+    if (older.kind !== 'postgresql') throw new Error('the database is PostgreSQL');
+    await (await openStateStore(older, recordingLog())).close();
+    await server.query(
+      older.database,
+      `delete from kysely_migration where name = '0025-activation-data';
+       insert into certificates (sha1, tenant, authority, serial_number, der, not_before, not_after)
+         values ('a', 'demo', 'issuing', '1', '\\x00', 0, 0);
+       insert into keys (reference, tenant, key_id, key_type, protocol, state, secret_salt, secret_mac, created_at)
+         values ('a', 'demo', '43aa', 'P-256', 'OTP', 'ACTIVE', '', '', 0);
+       insert into otps (reference, action, otp_id, salt, mac, attempts_left, expires_at) values
+         ('a', 'SIGN', 'used', '\\x00', '\\x00', 3, 9000000000000), ('a', 'REVOKE', 'open', '\\x00', '\\x00', 3, 9000000000000)`,
+    );
+    const other = new Client({ host: older.host, database: older.database, user: 'signetd' });
+    await other.connect();
+    await other.query("begin; delete from otps where otp_id = 'used'");
+    const migrating = openStateStore(older, recordingLog());
+    const waiting = async (): Promise<unknown> =>
+      server.query(older.database, "select 1 from pg_locks where not granted and relation = 'otps'::regclass");
+    await expect.poll(waiting, { timeout: 30_000 }).toHaveLength(1);
+    await other.query('commit');
+    await other.end();
+    await (await migrating).close();
+    expect(await server.query(older.database, 'select otp_id from otps')).toEqual([{ otp_id: 'open' }]);
   });
 });

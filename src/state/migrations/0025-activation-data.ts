@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { isPostgresql } from './dialect.ts';
 
 const kept = 'reference, action, otp_id, salt, mac, bound_digests, attempts_left, reserved_until, expires_at, seal_salt, seal_mac';
 
@@ -7,6 +8,8 @@ const kept = 'reference, action, otp_id, salt, mac, bound_digests, attempts_left
  * only one-time passwords are unique by key and action.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  // Other instances still run: a password that one of them uses up after the copy would be in it.
+  if (isPostgresql(db)) await sql`lock table otps in access exclusive mode`.execute(db);
   await db.schema
     .createTable('otps_with_data')
     .addColumn('reference', 'text', (column) => column.notNull().references('keys.reference'))
