@@ -69,7 +69,6 @@ export class ActivationDataMaker {
   async authorise(key: KeyRecord, { pin, otp }: AuthorisingSecrets, what: AuthorisedSignatures): Promise<ActivationData> {
     const { store, token, activation } = this.#parts;
     checkUsable(key, 'sign', store.now());
-    checkCovered(key, what);
     if ((await store.run('countOpenData', { reference: key.reference, now: store.now() })) >= openMax) {
       throw new Refusal('STORE_FULL', { message: `the key has ${openMax} open authorisations: sign with them, or wait until they end` });
     }
@@ -86,6 +85,7 @@ export class ActivationDataMaker {
     const { verified } = await activation.attempt(key, { use: 'sign', action: 'AUTHORISE', given }, async (reserved) => {
       const outcome = await verifyReserved(token, reserved);
       if (!outcome.verified) return outcome;
+      if (!isCovered(key, what)) return { ...outcome, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
       const { data, steps } = await this.#make(key, what, store.now() + activationDataLife.transactionMs);
       made = data;
       return { ...outcome, usesUp: true, purpose: { steps, effect: 'activation data is open', answer: data } };
@@ -98,7 +98,6 @@ export class ActivationDataMaker {
   async extend(key: KeyRecord, given: GivenSecret, digests: readonly BoundDigest[]): Promise<ActivationData> {
     const { token, activation } = this.#parts;
     checkUsable(key, 'sign', this.#parts.store.now());
-    checkCovered(key, { digests });
     let made: ActivationData | undefined;
     const { verified } = await activation.attempt(key, { use: 'sign', action: 'EXTEND', given }, async (reserved) => {
       const outcome = await verifyReserved(token, reserved);
@@ -106,6 +105,7 @@ export class ActivationDataMaker {
       const { data: row } = secretAt(reserved, outcome.by);
       if (row === undefined || row.signatures === null || row.client === null || row.ends_at === null)
         throw new Error('the row is not that of activation data');
+      if (!isCovered(key, { digests })) return { ...outcome, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
       if (digests.length > row.signatures) {
         return { ...outcome, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED', { message: tooManySignatures }) };
       }
@@ -187,9 +187,9 @@ async function sealedRow(token: Pick<Token, 'makeMac'>, key: KeyRecord, facts: D
   };
 }
 
-/** @throws {Refusal} DIGEST_NOT_AUTHORISED if the key is bound to other documents */
-function checkCovered({ binding }: KeyRecord, { digests }: Pick<AuthorisedSignatures, 'digests'>): void {
-  if (!coversDigests(binding, digests, 'without ID')) throw new Refusal('DIGEST_NOT_AUTHORISED');
+/** Asked with a right secret alone: what a key is bound to is told to nobody else. */
+function isCovered({ binding }: KeyRecord, { digests }: Pick<AuthorisedSignatures, 'digests'>): boolean {
+  return coversDigests(binding, digests, 'without ID');
 }
 
 function wrongSecret(name: 'PIN' | 'OTP' | 'SAD'): Refusal {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { passwordBytes, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import type { ActivationData, AuthorisingSecrets } from '../../keys/activation-data.ts';
-import { Text } from '../../fields/values.ts';
+import { maxSecretBytes, Text } from '../../fields/values.ts';
 import type { Context } from '../operation.ts';
 import { boundHashes } from './bound-hashes.ts';
 import { credentialKey, signaturesMax } from './credential.ts';
@@ -134,8 +134,9 @@ interface Given {
 
 /** @throws {Refusal} FIELD_MISSING, UNSUPPORTED for a secret that the key does not have */
 function givenSecrets({ protocol, transaction }: KeyRecord, { pin, otp, transactionId }: Given): AuthorisingSecrets {
-  // To other keys it is data of the client, whatever it says.
-  const named = transaction === undefined ? undefined : transactionId;
+  // To other keys it is data of the client, whatever it says. No transaction has a longer name: what
+  // is left of one is wrong, too.
+  const named = transaction === undefined ? undefined : transactionId?.slice(0, maxSecretBytes + 1);
   if (pin === undefined && otp === undefined) {
     throw invalidRequest(`Missing (or invalid type) string parameter ${protocol === 'OTP' ? 'OTP' : 'PIN'}`, 'FIELD_MISSING');
   }

@@ -42,7 +42,7 @@ export const NumSignatures = z
   .min(1, 'Invalid value for parameter numSignatures')
   .meta({ description: 'number of signatures to authorise, in all', ...limitedBy('documentsMax') });
 
-export const HashOid = ObjectIdentifier.refine((oid) => signedHashOf(oid) !== undefined).describe(
+export const HashOid = ObjectIdentifier.refine((oid) => signedHashOf(oid) !== undefined, 'not a hash that keys sign').describe(
   'the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)',
 );
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { LongText } from '../../documents/long-text.ts';
 import type { Refusal } from '../../result-codes.ts';
-import { unknownField } from '../issue-text.ts';
+import { issueText } from '../issue-text.ts';
 import { pointer } from '../parse-request.ts';
 import { invalidRequest } from './errors.ts';
 
@@ -17,7 +17,7 @@ const typeNames: Readonly<Record<string, string>> = { int: 'integer', number: 'i
  * @throws {Refusal} FIELD_MISSING, FIELD_INVALID
  */
 export function parseParameters<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): T {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: wordsOfUnknown });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const known = issues.filter(({ code }) => code !== 'unrecognized_keys');
@@ -26,11 +26,15 @@ export function parseParameters<T>(schema: z.ZodType<T>, body: Readonly<Record<s
   throw refusalOf(issue, body);
 }
 
+/** Unknown parameters are described as in the other operations, everything else in the standard's words. */
+function wordsOfUnknown(issue: z.core.$ZodRawIssue): string | undefined {
+  return issue.code === 'unrecognized_keys' ? issueText(issue) : undefined;
+}
+
 function refusalOf(issue: Issue, body: Readonly<Record<string, unknown>>): Refusal {
   if (issue.code === 'unrecognized_keys') {
     const [name = ''] = issue.keys;
-    const shape = issue.path.length === 0 ? Object.keys(body) : [];
-    return invalidRequest(`Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${unknownField(name, shape)}`);
+    return invalidRequest(`Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${issue.message}`);
   }
   const { path } = issue;
   const name = nameOf(path);
