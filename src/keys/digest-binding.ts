@@ -49,10 +49,9 @@ export async function coversDocuments(
   naming: Naming = 'by ID',
 ): Promise<boolean> {
   if (binding === undefined) return true;
-  const byId = Map.groupBy(binding, ({ id }) => id);
+  const listed = valuesByName(binding, naming);
   for (const document of documents) {
-    const entries = naming === 'by ID' ? (byId.get(document.id) ?? []) : binding;
-    if (!(await isListed(document, entries, digests))) return false;
+    if (!(await isListed(document, listed.get(naming === 'by ID' ? document.id : '')?.entries() ?? [], digests))) return false;
   }
   return true;
 }
@@ -75,11 +74,27 @@ export function bindingHash(binding: readonly BoundDigest[]): string {
     .digest('hex');
 }
 
-/** Checks one document against the entries that have its ID. */
-async function isListed(document: InputDocument, entries: readonly BoundDigest[], digests: DocumentDigests): Promise<boolean> {
-  for (const hash of new Set(entries.map((entry) => entry.hash))) {
+/** Digests by ID (or by the empty one) and hash, in hexadecimal: lists may have thousands of them. */
+function valuesByName(binding: readonly BoundDigest[], naming: Naming): ReadonlyMap<string, ReadonlyMap<HashName, ReadonlySet<string>>> {
+  const byName = new Map<string, Map<HashName, Set<string>>>();
+  for (const { id, hash, value } of binding) {
+    const name = naming === 'by ID' ? id : '';
+    const byHash = byName.get(name) ?? new Map<HashName, Set<string>>();
+    const values = byHash.get(hash) ?? new Set<string>();
+    byName.set(name, byHash.set(hash, values.add(Buffer.from(value).toString('hex'))));
+  }
+  return byName;
+}
+
+/** Checks whether a document has one of the digests. */
+async function isListed(
+  document: InputDocument,
+  listed: Iterable<readonly [HashName, ReadonlySet<string>]>,
+  digests: DocumentDigests,
+): Promise<boolean> {
+  for (const [hash, values] of listed) {
     const digest = await digests.of(document, hash);
-    if (digest !== undefined && entries.some((entry) => entry.hash === hash && Buffer.compare(entry.value, digest) === 0)) return true;
+    if (digest !== undefined && values.has(Buffer.from(digest).toString('hex'))) return true;
   }
   return false;
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { array, assert, constantFrom, property, record, uint8Array } from 'fast-check';
+import { array, assert, asyncProperty, constantFrom, property, record, uint8Array } from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
@@ -44,6 +44,19 @@ describe('a list of digests', () => {
     expect(await covers(binding, [document('a', contents.a), document('b', contents.b)])).toBe(true);
     expect(await covers(binding, [document('b', contents.a)])).toBe(false);
     expect(await covers(binding, [document('c', contents.a)])).toBe(false);
+  });
+
+  it('covers documents without IDs by any of its entries of the same hash', async () => {
+    const given = asyncProperty(array(Entry), array(Entry, { maxLength: 3 }), async (binding, asked) => {
+      const documents = asked.map(({ hash, value }, index): InputDocument => {
+        return { id: String(index), fileName: undefined, source: { digest: { hash, value } } };
+      });
+      const isIn = asked.every(({ hash, value }) =>
+        binding.some((entry) => entry.hash === hash && Buffer.compare(entry.value, value) === 0),
+      );
+      expect(await coversDocuments(binding, documents, new DocumentDigests(documents, threads), 'without ID')).toBe(isIn);
+    });
+    await assert(given);
   });
 
   it('of a thousand entries for one big document has it hashed once, outside of the event loop', async () => {
