@@ -50,10 +50,19 @@ describe('the configuration', () => {
       good.replace(`49${'0'.repeat(32)}`, `52${'0'.repeat(32)}`),
       `tenants.bank.certificateAuthority: "issuing" has the key of a root`,
     ],
+    ['the API of CSC where files are', `${good}\npaths: { cscRoot: /ftm/csc }`, 'paths.cscRoot: "/ftm/csc" overlaps with paths.ftmRoot'],
+    ['the API of CSC above operations', `${good}\npaths: { cscRoot: /api, signRoot: /api/sign }`, 'overlaps with paths.signRoot'],
     ['no YAML', '{', ''],
   ])('refuses %s and names it', (_name, text, named) => {
     expect(() => load(text)).toThrow(ConfigError);
     expect(() => load(text)).toThrow(named);
+  });
+});
+
+it('the API of CSC may be beside other operations', () => {
+  expect(load(`${good}\npaths: { cscRoot: /api/csc, signRoot: /api/cs }`).paths).toMatchObject({
+    cscRoot: '/api/csc',
+    signRoot: '/api/cs',
   });
 });
 

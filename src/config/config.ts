@@ -137,9 +137,18 @@ export function loadConfig(path: string): Config {
   if (socketGroup !== undefined && socketPath === undefined) {
     faults.push('listeners.operations.socketGroup: socketGroup requires socketPath');
   }
+  faults.push(...cscRootFaults(config.paths));
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
   if (faults.length > 0) throw new ConfigError(faults.map((fault) => file.faultOf(fault)).join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
+}
+
+/** Errors below this prefix have a form of their own, so nothing else may be there. */
+function cscRootFaults({ cscRoot, ...others }: Config['paths']): readonly string[] {
+  if (cscRoot === undefined) return [];
+  return Object.entries(others)
+    .filter(([, root]) => `${cscRoot}/`.startsWith(`${root}/`) || `${root}/`.startsWith(`${cscRoot}/`))
+    .map(([name, root]) => `paths.cscRoot: "${cscRoot}" overlaps with paths.${name}, which is "${root}"`);
 }
 
 /** Returns a question that names the configured entry that was probably meant. */
