@@ -70,7 +70,7 @@ function valueAt(value: unknown, path: Path): unknown {
 /**
  * Finds a member named `__proto__`, an own property after JSON.parse that schema libraries ignore.
  */
-function pathOfPrototypeMember(value: unknown, path: Path): Path | undefined {
+export function pathOfPrototypeMember(value: unknown, path: Path): Path | undefined {
   if (typeof value !== 'object' || value === null || value instanceof LongText) return undefined;
   if (Object.hasOwn(value, '__proto__')) return [...path, '__proto__'];
   for (const [name, member] of Object.entries(value)) {

@@ -10,7 +10,7 @@ export const directory = inject('quickstartDirectory');
 export const description = JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description;
 export const root = description.trustAnchors[0] ?? '';
 
-export type ClientName = 'app' | 'other' | 'signer' | 'unregistered' | 'p384';
+export type ClientName = 'app' | 'other' | 'signer' | 'unregistered' | 'p384' | 'otp';
 
 export interface ApiAnswer {
   readonly status: number;

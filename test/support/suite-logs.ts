@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** Where the suite keeps the logs of all services that it runs, and the secrets that it tells them. Set before any test file runs. */
 const variable = 'SIGNETD_TEST_LOGS';
 /** Members of requests and answers that no log may have. */
-const secretMembers = new Set(['password', 'authToken', 'plainValue', 'base64Value', 'token']);
+const secretMembers = new Set(['password', 'authToken', 'plainValue', 'base64Value', 'token', 'PIN', 'OTP', 'SAD']);
 /** Shorter ones are words that a log may well use. */
 const minCharacters = 12;
 

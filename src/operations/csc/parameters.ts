@@ -29,7 +29,7 @@ export const Language = Text.optional().describe('preferred language of the answ
 export const Pin = Secret.describe('the password of the key, or the authToken of a key of SINGLE_USE');
 export const Otp = Secret.describe('a one-time password from credentials/sendOTP or credentials/getChallenge');
 
-const Hash = Base64.refine((hash) => hash.length > 0, 'Invalid Base64 hash string parameter').meta({ minLength: 4 });
+const Hash = Base64.refine((hash) => hash.length > 0, 'not base64 of a hash').meta({ minLength: 4 });
 
 export const Hashes = z
   .array(Hash)

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { LongText } from '../../documents/long-text.ts';
 import type { Refusal } from '../../result-codes.ts';
 import { issueText } from '../issue-text.ts';
-import { pointer } from '../parse-request.ts';
+import { pathOfPrototypeMember, pointer } from '../parse-request.ts';
 import { invalidRequest } from './errors.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -17,46 +17,47 @@ const typeNames: Readonly<Record<string, string>> = { int: 'integer', number: 'i
  * @throws {Refusal} FIELD_MISSING, FIELD_INVALID
  */
 export function parseParameters<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): T {
-  const parsed = schema.safeParse(body, { error: wordsOfUnknown });
-  if (parsed.success) return parsed.data;
-  const { issues } = parsed.error;
+  // Its messages are told from those of the schemas, which are the standard's.
+  const parsed = schema.safeParse(body, { error: issueText });
+  const prototype = pathOfPrototypeMember(body, []);
+  if (parsed.success && prototype === undefined) return parsed.data;
+  const issues: readonly Issue[] = parsed.error?.issues ?? [];
   const known = issues.filter(({ code }) => code !== 'unrecognized_keys');
   const issue = known.find(({ path }) => valueAt(body, path) === undefined) ?? known[0] ?? issues[0];
-  if (issue === undefined) throw new Error('a failed check has an issue');
-  throw refusalOf(issue, body);
+  if (issue !== undefined) throw refusalOf(issue, body);
+  throw unknownParameter(String(prototype?.at(-1)), 'unknown field');
 }
 
-/** Unknown parameters are described as in the other operations, everything else in the standard's words. */
-function wordsOfUnknown(issue: z.core.$ZodRawIssue): string | undefined {
-  return issue.code === 'unrecognized_keys' ? issueText(issue) : undefined;
+function unknownParameter(name: string, message: string): Refusal {
+  return invalidRequest(`Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${message}`);
 }
 
 function refusalOf(issue: Issue, body: Readonly<Record<string, unknown>>): Refusal {
-  if (issue.code === 'unrecognized_keys') {
-    const [name = ''] = issue.keys;
-    return invalidRequest(`Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${issue.message}`);
-  }
+  if (issue.code === 'unrecognized_keys') return unknownParameter(issue.keys[0] ?? '', issue.message);
   const { path } = issue;
   const name = nameOf(path);
   const at = pointer(path);
-  if (valueAt(body, path) === undefined) {
-    return invalidRequest(`Missing (or invalid type) ${typeOf(issue)} parameter ${name}`, 'FIELD_MISSING', at);
-  }
-  const isOfOtherType = issue.code === 'invalid_type' || (issue.code === 'custom' && !isText(valueAt(body, path)));
-  if (isOfOtherType) return invalidRequest(`Missing (or invalid type) ${typeOf(issue)} parameter ${name}`, 'FIELD_INVALID', at);
-  return invalidRequest(wordsOf(issue, name), 'FIELD_INVALID', at);
+  const value = valueAt(body, path);
+  const ofOtherType = `Missing (or invalid type) ${typeOf(issue)} parameter ${name}`;
+  if (value === undefined) return invalidRequest(ofOtherType, 'FIELD_MISSING', at);
+  return invalidRequest(isOfOtherType(issue, value) ? ofOtherType : wordsOf(issue, name), 'FIELD_INVALID', at);
+}
+
+function isOfOtherType(issue: Issue, value: unknown): boolean {
+  if (issue.code === 'invalid_value') return typeof value !== typeof issue.values[0];
+  return issue.code === 'invalid_type' || (issue.code === 'custom' && !isText(value));
 }
 
 /** The schema's own words, where they are a whole description; otherwise those of the standard. */
 function wordsOf({ message, path, code }: Issue, name: string): string {
-  if (/^(?:Invalid|Empty) /.test(message) && code !== 'invalid_value') return message;
+  if (/^(?:Invalid|Empty) /.test(message)) return message;
   if (code === 'custom' && message.startsWith('not base64')) return `Invalid Base64 ${String(path[0])} string parameter`;
   return `Invalid parameter ${name}`;
 }
 
 function typeOf(issue: Issue): string {
   if (issue.code === 'invalid_type') return typeNames[issue.expected] ?? issue.expected;
-  return 'string';
+  return issue.code === 'invalid_value' ? typeof issue.values[0] : 'string';
 }
 
 function isText(value: unknown): boolean {
