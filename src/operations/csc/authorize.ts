@@ -7,7 +7,7 @@ import type { Context } from '../operation.ts';
 import { boundHashes } from './bound-hashes.ts';
 import { credentialKey, signaturesMax } from './credential.ts';
 import { cscOperation } from './csc-operation.ts';
-import { invalidRequest, type RefusalWords } from './errors.ts';
+import { invalidRequest, type CscVersion, type RefusalWords } from './errors.ts';
 import {
   CredentialId,
   exampleCredential,
@@ -61,7 +61,7 @@ export const authorizeV1 = cscOperation({
   answer: SadAnswer,
   words,
   async run({ hash, PIN, OTP, ...asked }, context) {
-    return authorise({ ...asked, hashes: hash, oid: undefined, pin: PIN, otp: OTP }, context);
+    return authorise({ ...asked, hashes: hash, oid: undefined, pin: PIN, otp: OTP, version: 'v1' }, context);
   },
 });
 
@@ -95,7 +95,7 @@ export const authorizeV2 = cscOperation({
   async run({ hashes, hashAlgorithmOID, authData = [], ...asked }, context) {
     const [pins, otps] = (['PIN', 'OTP'] as const).map((name) => authData.filter(({ id }) => id === name).map(({ value }) => value));
     if ((pins?.length ?? 0) > 1 || (otps?.length ?? 0) > 1) throw invalidRequest('Invalid parameter authData', 'FIELDS_INCONSISTENT');
-    return authorise({ ...asked, hashes, oid: hashAlgorithmOID, pin: pins?.[0], otp: otps?.[0] }, context);
+    return authorise({ ...asked, hashes, oid: hashAlgorithmOID, pin: pins?.[0], otp: otps?.[0], version: 'v2' }, context);
   },
 });
 
@@ -106,10 +106,14 @@ interface Asked {
   readonly oid: string | undefined;
   readonly pin: string | undefined;
   readonly otp: string | undefined;
+  readonly version: CscVersion;
   readonly clientData?: string | undefined;
 }
 
-async function authorise({ credentialID, numSignatures, hashes, oid, pin, otp, clientData }: Asked, context: Context): Promise<SadAnswer> {
+async function authorise(
+  { credentialID, numSignatures, hashes, oid, pin, otp, version, clientData }: Asked,
+  context: Context,
+): Promise<SadAnswer> {
   if (numSignatures > signaturesMax(context)) throw invalidRequest('Numbers of signatures is too high', 'FIELD_INVALID', '/numSignatures');
   if (hashes.length > numSignatures)
     throw invalidRequest('Invalid value for parameter numSignatures', 'FIELDS_INCONSISTENT', '/numSignatures');
@@ -117,7 +121,7 @@ async function authorise({ credentialID, numSignatures, hashes, oid, pin, otp, c
   const key = await credentialKey(credentialID, context);
   const { keys, caller } = context;
   keys.checkUsable(key, 'sign');
-  const secrets = givenSecrets(key, { pin, otp, transactionId: clientData });
+  const secrets = givenSecrets(key, { pin, otp, transactionId: clientData }, version);
   const data = await keys.authorise(key, secrets, { digests, signatures: numSignatures, client: caller.spkiSha256 });
   return sadAnswer(data, keys.now());
 }
@@ -133,12 +137,13 @@ interface Given {
 }
 
 /** @throws {Refusal} FIELD_MISSING, UNSUPPORTED for a secret that the key does not have */
-function givenSecrets({ protocol, transaction }: KeyRecord, { pin, otp, transactionId }: Given): AuthorisingSecrets {
+function givenSecrets({ protocol, transaction }: KeyRecord, { pin, otp, transactionId }: Given, version: CscVersion): AuthorisingSecrets {
   // To other keys it is data of the client, whatever it says. No transaction has a longer name: what
   // is left of one is wrong, too.
   const named = transaction === undefined ? undefined : transactionId?.slice(0, maxSecretBytes + 1);
   if (pin === undefined && otp === undefined) {
-    throw invalidRequest(`Missing (or invalid type) string parameter ${protocol === 'OTP' ? 'OTP' : 'PIN'}`, 'FIELD_MISSING');
+    const missing = version === 'v2' ? 'array parameter authData' : `string parameter ${protocol === 'OTP' ? 'OTP' : 'PIN'}`;
+    throw invalidRequest(`Missing (or invalid type) ${missing}`, 'FIELD_MISSING');
   }
   if (pin !== undefined && protocol === 'OTP') throw invalidRequest('Invalid parameter PIN: the credential has none', 'UNSUPPORTED');
   if (otp !== undefined && protocol === 'SINGLE_USE') {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { call, certificateRequest, description, send, textOf, type ApiAnswer, type Body, type ClientName } from '../support/api.ts';
+import { call, certificateRequest, description, send, textOf, type ApiAnswer, type Body, type ClientName } from '../../support/api.ts';
 
 export type Version = 'v1' | 'v2';
 export const versions = ['v1', 'v2'] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { description, send, type ClientName } from '../support/api.ts';
+import { description, send, type ClientName } from '../../support/api.ts';
 import { authorizeRequest, csc, cscPath, invalid, json, newHash, oids, refusalOf, versions, type Version } from './csc-caller.ts';
 
 const client = 'other';
@@ -206,8 +206,8 @@ describe('what only version 2 has', () => {
     ],
     [
       'signatures/signDoc',
-      { documents: [document, { ...document, conformance_level: 'Ades-B-T' }] },
-      invalid('Invalid array parameter documents: all documents of a request are signed alike'),
+      { documents: [document, { ...document, signAlgo: '1.2.840.10045.4.3.3' }] },
+      invalid('Invalid parameter signAlgo: a request uses one algorithm for all signatures'),
     ],
     ['signatures/signDoc', { returnValidationInfo: true }, invalid('Invalid parameter returnValidationInfo')],
   ])('%s with %j: %s', async (method, changes, expected) => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, codeOf, contentDocument, description, textOf, type ClientName } from '../support/api.ts';
+import { call, codeOf, contentDocument, description, textOf, type ClientName } from '../../support/api.ts';
 import {
   attemptsLeft,
   authorised,
@@ -139,7 +139,8 @@ describe.each(versions)('credentials/authorize of %s', (version) => {
   });
 
   it('needs a secret that the key has', async () => {
-    const missing = (name: string): string => invalid(`Missing (or invalid type) string parameter ${name}`);
+    const missing = (name: string): string =>
+      invalid(`Missing (or invalid type) ${version === 'v1' ? `string parameter ${name}` : 'array parameter authData'}`);
     const otpKey = await newCredential(client, 'OTP');
     const single = await newCredential(client, 'SINGLE_USE');
     expect(await authorize(client, version, otpKey.id, {})).toBe(missing('OTP'));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { call, codeOf, textOf, type ClientName } from '../support/api.ts';
-import { expireOtps, queryState } from '../support/quickstart-state.ts';
+import { call, codeOf, textOf, type ClientName } from '../../support/api.ts';
+import { expireOtps, queryState } from '../../support/quickstart-state.ts';
 import {
   attemptsLeft,
   authorised,
