@@ -65,6 +65,9 @@ describe('the pace of an operation', () => {
 
   it('is declared by the operations that send something', () => {
     expect(operations.flatMap(({ path, pace }) => (pace === undefined ? [] : [`${path} ${pace}`])).toSorted()).toEqual([
+      'csc/v1/credentials/sendOTP otpsPerMinute',
+      'csc/v2/credentials/getChallenge otpsPerMinute',
+      'csc/v2/credentials/sendOTP otpsPerMinute',
       'pki/sendMessage messagesPerMinute',
       'pki/sendOTP otpsPerMinute',
     ]);
