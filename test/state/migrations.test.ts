@@ -40,6 +40,35 @@ it('keys that were made before rows had seals get none: they are counted, and th
   after.close();
 });
 
+it('one-time passwords that were open before there was activation data stay open, one for each key and action', async () => {
+  const path = join(directory, 'before-data.sqlite');
+  await (await openSqliteStore(path)).close();
+  const database = new DatabaseSync(path);
+  const values = "x'01', x'02', '[]', 2, null, 9e15, x'03', x'04'";
+  database.exec(`
+    drop table otps;
+    create table otps (reference text not null references keys (reference), action text not null, otp_id text not null, salt blob not null,
+      mac blob not null, bound_digests text, attempts_left integer not null, reserved_until bigint, expires_at bigint not null,
+      seal_salt blob, seal_mac blob, primary key (reference, action));
+    delete from kysely_migration where name like '0025-%';
+    insert into certificates (sha1, tenant, authority, serial_number, der, not_before, not_after) values ('a', 'demo', 'issuing', '1', x'00', 0, 0);
+    insert into keys (reference, tenant, key_id, key_type, protocol, state, secret_salt, secret_mac, created_at)
+      values ('a', 'demo', '43aa', 'P-256', 'OTP', 'ACTIVE', x'', x'', 0);
+    insert into otps values ('a', 'SIGN', '1', ${values}), ('a', 'REVOKE', '2', ${values});`);
+  const before = database.prepare('select * from otps order by otp_id').all();
+  expect(before).toHaveLength(2);
+  database.close();
+  await (await openSqliteStore(path)).close();
+  const after = new DatabaseSync(path);
+  const data = { signatures: null, client: null, ends_at: null };
+  expect(after.prepare('select * from otps order by otp_id').all()).toEqual(before.map((row) => ({ ...row, ...data })));
+  const again = after.prepare(
+    "insert into otps (reference, action, otp_id, salt, mac, attempts_left, expires_at) values ('a', ?, '3', x'', x'', 3, 1)",
+  );
+  expect(() => again.run('SIGN')).toThrow('UNIQUE');
+  after.close();
+});
+
 it('a migration is carried out although one with a higher number has been before', async () => {
   const path = join(directory, 'state.sqlite');
   await (await openSqliteStore(path)).close();
