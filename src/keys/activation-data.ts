@@ -14,7 +14,7 @@ import { otpScope, sealOtp } from './seals.ts';
 /** Lifetime of activation data, and of a transaction with all the data that it is exchanged for. */
 export const activationDataLife = { validMs: 300_000, transactionMs: 1_800_000 } as const;
 const attempts = 3;
-/** A client that authorises and never signs must not fill the state store. */
+/** Of a key and a client: one that authorises and never signs must not fill the state store. */
 const openMax = 1000;
 const secretBytes = 32;
 const idBytes = 16;
@@ -69,8 +69,10 @@ export class ActivationDataMaker {
   async authorise(key: KeyRecord, { pin, otp }: AuthorisingSecrets, what: AuthorisedSignatures): Promise<ActivationData> {
     const { store, token, activation } = this.#parts;
     checkUsable(key, 'sign', store.now());
-    if ((await store.run('countOpenData', { reference: key.reference, now: store.now() })) >= openMax) {
-      throw new Refusal('STORE_FULL', { message: `the key has ${openMax} open authorisations: sign with them, or wait until they end` });
+    if ((await store.run('countOpenData', { reference: key.reference, client: what.client, now: store.now() })) >= openMax) {
+      throw new Refusal('STORE_FULL', {
+        message: `the client has ${openMax} open authorisations of the key: sign with them, or wait until they end`,
+      });
     }
     if (pin !== undefined && otp !== undefined) {
       const { verified } = await activation.attempt(key, { use: 'sign', action: 'AUTHORISE', given: pin }, async (reserved) => {
@@ -88,7 +90,11 @@ export class ActivationDataMaker {
       if (!isCovered(key, what)) return { ...outcome, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
       const { data, steps } = await this.#make(key, what, store.now() + activationDataLife.transactionMs);
       made = data;
-      return { ...outcome, usesUp: true, purpose: { steps, effect: 'activation data is open', answer: data } };
+      return {
+        ...outcome,
+        usesUp: true,
+        purpose: { steps, effect: `activation data is open for ${counted(what.signatures)}`, answer: data },
+      };
     });
     if (!verified || made === undefined) throw wrongSecret(otp === undefined ? 'PIN' : 'OTP');
     return made;
@@ -112,7 +118,11 @@ export class ActivationDataMaker {
       const what = { digests, signatures: row.signatures, client: row.client };
       const { data, steps } = await this.#make(key, what, row.ends_at);
       made = data;
-      return { ...outcome, usesUp: true, purpose: { steps, effect: 'new activation data is open', answer: data } };
+      return {
+        ...outcome,
+        usesUp: true,
+        purpose: { steps, effect: `new activation data is open for ${counted(what.signatures)}`, answer: data },
+      };
     });
     if (!verified || made === undefined) throw wrongSecret('SAD');
     return made;
@@ -151,6 +161,10 @@ export class ActivationDataMaker {
   }
 }
 
+function counted(signatures: number): string {
+  return `${signatures} ${signatures === 1 ? 'signature' : 'signatures'}`;
+}
+
 /** The message for activation data that has expired. */
 export const expiredData = 'the activation data has expired';
 
@@ -177,7 +191,7 @@ type DataFacts = Pick<OtpRow, 'otp_id' | 'bound_digests' | 'expires_at' | 'signa
 
 async function sealedRow(token: Pick<Token, 'makeMac'>, key: KeyRecord, facts: DataFacts, secret: Uint8Array): Promise<OtpRow> {
   const { otp_id, action, bound_digests, expires_at, signatures, client, ends_at } = facts;
-  const scope = otpScope(key.seal.scope, facts);
+  const scope = otpScope(key.seal.scope, facts, key.secret?.mac ?? null);
   const { salt, mac } = await token.makeMac(key.id, action, secret, scope);
   const seal = await sealOtp(token, key.id, scope, { salt, mac });
   return {

@@ -43,7 +43,7 @@ export async function makeOtp(
     ...{ otp_id: randomUUID(), action, bound_digests: bindingText(binding), expires_at: now + validMs },
     ...{ signatures: null, client: null, ends_at: null },
   };
-  const scope = otpScope(key.seal.scope, facts);
+  const scope = otpScope(key.seal.scope, facts, null);
   const { salt, mac } = await token.makeMac(key.id, otpKinds[action], Buffer.from(text), scope);
   const seal = await sealOtp(token, key.id, scope, { salt, mac });
   return {

@@ -77,7 +77,7 @@ export function reserve<P extends SecretAction>({ key, own, given, action, ownSe
   }
   if (given.member === 'sad') {
     const row = otp === 'unasked' ? undefined : otp;
-    const data = { ...otpCandidate(dataKind(row), row, given.bytes, scope), data: row };
+    const data = { ...otpCandidate(dataKind(row), row, given.bytes, { scope, secretMac: own?.mac ?? null }), data: row };
     // Its transaction was checked when it was authorised.
     const alone = { key, own, candidates: [data], also: undefined };
     return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
@@ -89,7 +89,7 @@ export function reserve<P extends SecretAction>({ key, own, given, action, ownSe
       candidates.push({ ...proof('PASSWORD', own, ownSecret, scope), binding: undefined });
     }
     if (otp !== 'unasked' && given.member !== 'pin') {
-      candidates.push(otpCandidate(kindOfOtp(action), otp, given.bytes, scope));
+      candidates.push(otpCandidate(kindOfOtp(action), otp, given.bytes, { scope, secretMac: null }));
     }
   }
   const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, own, candidates, also: transactionProof(key, given.transactionId) };
@@ -110,10 +110,15 @@ function dataKind(row: OtpRow | undefined): SecretKind {
  * Makes the candidate for a one-time password. A row that cannot be read was not written by the
  * service, and verifies nothing.
  */
-function otpCandidate(kind: SecretKind, otp: OtpRow | undefined, secret: Uint8Array, scope: Uint8Array): PossibleSecret {
+function otpCandidate(
+  kind: SecretKind,
+  otp: OtpRow | undefined,
+  secret: Uint8Array,
+  { scope, secretMac }: { readonly scope: Uint8Array; readonly secretMac: Uint8Array | null },
+): PossibleSecret {
   if (otp === undefined || !isReadable(otp)) return { ...proof(kind, undefined, secret, scope), binding: undefined };
   const stored = { salt: otp.salt, mac: otp.mac, stretched: false };
-  return { ...proof(kind, stored, secret, otpScope(scope, otp)), binding: bindingOf(otp.bound_digests) };
+  return { ...proof(kind, stored, secret, otpScope(scope, otp, secretMac)), binding: bindingOf(otp.bound_digests) };
 }
 
 function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {

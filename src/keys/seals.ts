@@ -63,11 +63,14 @@ export function identityScope(key: IdentityFacts): Uint8Array {
 /** What a one-time password or activation data is valid for. */
 export type OtpFacts = Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at' | 'signatures' | 'client' | 'ends_at'>;
 
-/** Returns the scope of a one-time password or of activation data, 32 bytes. */
-export function otpScope(scopeOfKey: Uint8Array, otp: OtpFacts): Uint8Array {
+/**
+ * Returns the scope of a one-time password or of activation data, 32 bytes. Activation data ends with
+ * the key's own secret that it was authorised by: `secretMac`, its MAC, or null for a key without.
+ */
+export function otpScope(scopeOfKey: Uint8Array, otp: OtpFacts, secretMac: Uint8Array | null): Uint8Array {
   const fields = [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)];
   if (otp.signatures === null) return hashOf('one-time password', fields);
-  return hashOf('activation data', [...fields, String(otp.signatures), otp.client, String(otp.ends_at)]);
+  return hashOf('activation data', [...fields, String(otp.signatures), otp.client, String(otp.ends_at), secretMac]);
 }
 
 export function keySeal(row: KeyWithCertificate): Seal {
@@ -95,6 +98,14 @@ export async function sealOtp(token: Macs, id: KeyId, scope: Uint8Array, row: Pi
 
 export async function sealPooled(token: Macs, id: KeyId, row: Omit<KeyPoolRow, keyof Sealed>): Promise<Sealed> {
   return makeSeal(token, id, pooledScope(row), none);
+}
+
+/** The key of a one-time password. */
+interface OwnerOfOtp {
+  readonly id: KeyId;
+  readonly reference: string;
+  readonly seal: Seal;
+  readonly secret: { readonly mac: Uint8Array } | undefined;
 }
 
 /** Checks the seals of rows, and logs rows that are not as the service wrote them. */
@@ -131,10 +142,13 @@ export class Seals {
    * not as the service wrote it. The attempt counts anyway, since it may have been a guess. If none
    * is open, the seal of the key is checked instead, so that the time reveals nothing.
    */
-  async noteOtpFault(key: { readonly id: KeyId; readonly reference: string; readonly seal: Seal }, otp: OtpRow | undefined): Promise<void> {
+  async noteOtpFault(key: OwnerOfOtp, otp: OtpRow | undefined): Promise<void> {
     const { scope } = key.seal;
+    const secretMac = key.secret?.mac ?? null;
     const seal =
-      otp === undefined ? key.seal : { scope: otpScope(scope, otp), secrets: otpSecrets(otp), salt: otp.seal_salt, mac: otp.seal_mac };
+      otp === undefined
+        ? key.seal
+        : { scope: otpScope(scope, otp, secretMac), secrets: otpSecrets(otp), salt: otp.seal_salt, mac: otp.seal_mac };
     // The verdict on the secret stands, even if the token does not answer this.
     const holds = await this.#holds(key.id, seal).catch(() => true);
     if (holds || otp === undefined) return;

@@ -9,7 +9,7 @@ import { DyingStore } from '../idempotency/dying-store.ts';
 import { databases } from '../state/databases.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
-import { DataHolder, digestOf, tenant, type HeldKey } from './data-holders.ts';
+import { client, DataHolder, digestOf, tenant, type HeldKey } from './data-holders.ts';
 
 const refused = { code: 'ACTIVATION_FAILED' };
 const [one, two] = [digestOf(1), digestOf(2)];
@@ -65,7 +65,7 @@ describe.each([
     return new DataHolder(store, token);
   }
 
-  const openData = async ({ reference }: HeldKey): Promise<number> => store.run('countOpenData', { reference, now: store.now() });
+  const openData = async ({ reference }: HeldKey): Promise<number> => store.run('countOpenData', { reference, client, now: store.now() });
   const isUsable = async (key: HeldKey, at: DataHolder): Promise<void> => {
     expect(await at.failures(key)).toBe(0);
     expect(await at.sign(key, await at.authorise(key, [two]), [two])).toBe(1);

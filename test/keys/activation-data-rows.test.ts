@@ -95,6 +95,19 @@ describe.each([
     await changeRows(config, 'drop table kept');
   });
 
+  it('back to the whole row after a change of the password: signs nothing, and is exchanged for nothing', async () => {
+    for (const use of ['sign', 'extend'] as const) {
+      const key = await holder.newKey();
+      const text = await holder.authorise(key, [one], 2);
+      await changeRows(config, `create table kept as select * from otps where reference = '${key.reference}'`);
+      const record = await holder.keys.find(tenant, key.reference);
+      await holder.keys.changePassword(record, { ...key.pin, member: 'password' }, 'another password');
+      await changeRows(config, 'insert into otps select * from kept');
+      await changeRows(config, 'drop table kept');
+      await expect(holder[use](key, text, [one])).rejects.toMatchObject(refused);
+    }
+  });
+
   it('to that of another key, or of a one-time password: is refused', async () => {
     const [key, victim] = [await holder.newKey(), await holder.newKey()];
     const text = await holder.authorise(key, [one], 2);

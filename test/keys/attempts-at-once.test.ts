@@ -193,7 +193,7 @@ describe('a one-time password', () => {
       bound_digests: '[]',
     });
     // Its own, which covers what it authorises, and the seal of its row.
-    const scope = otpScope(key.seal.scope, row);
+    const scope = otpScope(key.seal.scope, row, null);
     expect(token.macs).toEqual([
       [key.id, kind, Buffer.from('00000007'), scope],
       [key.id, 'RECORD', expect.any(Uint8Array), scope],

@@ -11,8 +11,9 @@ import { ClientData, Language } from './parameters.ts';
 
 /** The most credentials of one answer. */
 const pageMax = 100;
-/** Keys that one request looks at: few of them may be wanted, and the client goes on from there. */
-const rowsMax = 1000;
+/** Keys that one request looks at, and of which it reads: few may be wanted, and the client goes on from there. */
+const lookedMax = 1000;
+const readMax = 200;
 
 const paging = {
   maxResults: z.int().min(1).optional().describe(`the most credentials of the answer; default and upper limit: ${pageMax}`),
@@ -74,12 +75,14 @@ export const credentialsListV2 = cscOperation({
   }),
   async run({ userID, credentialInfo = false, onlyValid = false, maxResults, pageToken, ...wanted }, context) {
     checkNoUser(userID);
-    const isWanted = async (reference: KeyReferenceId): Promise<boolean> => {
-      if (!credentialInfo && !onlyValid) return true;
+    const isRight = async (reference: KeyReferenceId): Promise<boolean> => {
       const key = await soundKey(reference, context);
       return key !== undefined && (!onlyValid || credentialStatus(key, context).key === 'enabled');
     };
-    const { references, credentialIDs, nextPageToken } = await listed({ maxResults, pageToken, isWanted }, context);
+    const { references, credentialIDs, nextPageToken } = await listed(
+      { maxResults, pageToken, isWanted: credentialInfo || onlyValid ? isRight : undefined },
+      context,
+    );
     const infos = [];
     for (const [index, reference] of (credentialInfo ? references : []).entries()) {
       const key = await context.keys.find(context.caller.tenant, reference);
@@ -97,7 +100,8 @@ export const credentialsListV2 = cscOperation({
 interface Page {
   readonly maxResults?: number | undefined;
   readonly pageToken?: string | undefined;
-  readonly isWanted?: (reference: KeyReferenceId) => Promise<boolean>;
+  /** Default: every key is. */
+  readonly isWanted?: ((reference: KeyReferenceId) => Promise<boolean>) | undefined;
 }
 
 interface Listed {
@@ -107,10 +111,7 @@ interface Listed {
 }
 
 /** @throws {Refusal} FIELD_INVALID */
-async function listed(
-  { maxResults = pageMax, pageToken, isWanted = async () => Promise.resolve(true) }: Page,
-  context: Context,
-): Promise<Listed> {
+async function listed({ maxResults = pageMax, pageToken, isWanted }: Page, context: Context): Promise<Listed> {
   if (pageToken !== undefined && !isKeyReference(pageToken))
     throw invalidRequest('Invalid parameter pageToken', 'FIELD_INVALID', '/pageToken');
   const { caller, keys } = context;
@@ -118,13 +119,19 @@ async function listed(
   const references: KeyReferenceId[] = [];
   let after = pageToken?.toLowerCase();
   let isEnd = false;
-  for (let looked = 0; references.length < limit && looked < rowsMax && !isEnd; looked += pageMax) {
+  let [looked, read] = [0, 0];
+  const mayGoOn = (): boolean => references.length < limit && looked < lookedMax && read < readMax;
+  while (mayGoOn() && !isEnd) {
     const rows = await keys.list(caller.tenant, { after, limit: pageMax });
     isEnd = rows.length < pageMax;
     for (const [index, row] of rows.entries()) {
       after = row.reference;
-      if (isListed(row) && (await isWanted(row.reference))) references.push(row.reference);
-      if (references.length < limit) continue;
+      looked += 1;
+      if (isListed(row)) {
+        if (isWanted !== undefined) read += 1;
+        if (isWanted === undefined || (await isWanted(row.reference))) references.push(row.reference);
+      }
+      if (mayGoOn()) continue;
       isEnd &&= index === rows.length - 1;
       break;
     }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
+import type { Role } from '../../clients/caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
 import type { Context, Operation } from '../operation.ts';
 import { cscRefusal, type CscVersion, type RefusalWords } from './errors.ts';
@@ -11,6 +12,8 @@ interface CscMethod<Request, Answer extends object> {
   readonly method: string;
   readonly summary: string;
   readonly details?: string;
+  /** Default: signature. */
+  readonly role?: Role;
   readonly pace?: OperationPaceName;
   readonly request: z.ZodType<Request>;
   readonly example: object;
@@ -24,12 +27,23 @@ interface CscMethod<Request, Answer extends object> {
 
 /**
  * Returns the entry of the table of operations for a method of the Cloud Signature Consortium's API.
- * Any client that may sign may use it.
  */
 export function cscOperation<Request, Answer extends object>(described: CscMethod<Request, Answer>): Operation {
-  const { version, method, summary, details, pace, request, example, answer, answersNothing = false, words = {} } = described;
+  const {
+    version,
+    method,
+    summary,
+    details,
+    role = 'signature',
+    pace,
+    request,
+    example,
+    answer,
+    answersNothing = false,
+    words = {},
+  } = described;
   return {
-    ...{ path: `csc/${version}/${method}`, role: 'signature', spelling: answersNothing ? 'csc without answer' : 'csc' },
+    ...{ path: `csc/${version}/${method}`, role, spelling: answersNothing ? 'csc without answer' : 'csc' },
     ...{ takesIdempotencyKey: false, summary, request, example, answer },
     ...(details === undefined ? {} : { details }),
     ...(pace === undefined ? {} : { pace }),

@@ -10,6 +10,7 @@ const details = 'The password is sent to the subscriber of the key by SMS or e-m
 const described = {
   summary: 'Sends a one-time password for `credentials/authorize` to the owner of the credential.',
   details,
+  role: 'keys',
   pace: 'otpsPerMinute',
   answer: z.strictObject({}),
   answersNothing: true,

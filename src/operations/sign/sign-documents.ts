@@ -19,6 +19,7 @@ import {
   type SignerPlan,
 } from '../../signatures/signatures.ts';
 import { Refusal } from '../../result-codes.ts';
+import { mapSome } from '../../service/map-some.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
 import type { SigningKey } from './signing-key.ts';
@@ -91,21 +92,12 @@ export async function signInFormats<T extends object>(
     };
     // This returns the whole answer, which is stored by the commit that consumes the secret.
     const complete = async (values: readonly Uint8Array[]): Promise<T> => {
-      const delivered: (readonly EvidenceDocument[])[] = [];
-      let used = 0;
-      for (const { opened, output, signatures } of ready) {
-        // Co-signed files are read in parts, so they must be unchanged since the bound digests were
-        // compared.
-        if (opened.areFiles) await opened.checkUnchanged();
-        const own = values.slice(used, (used += signatures.prepared.length));
-        const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (own[index] === undefined ? [] : [[id, own[index]]])));
-        const evidence = completeAtOnce(signatures, byId) ?? (await completeSignatures(signatures, byId, context));
-        context.notices.push(...evidenceNotices(evidence));
-        const { documents } = opened;
-        delivered.push(
-          evidenceAtHand(output, documents, evidence, context) ?? (await deliverEvidence(output, documents, evidence, context)),
-        );
-      }
+      const valued = withValues(ready, values);
+      const [only, ...others] = valued;
+      const delivered =
+        only !== undefined && others.length === 0
+          ? [await completed(only, context)]
+          : await mapSome(valued, async (documents) => completed(documents, context));
       return answer(delivered, algorithm);
     };
     try {
@@ -116,6 +108,27 @@ export async function signInFormats<T extends object>(
   } finally {
     for (const opened of all) if (opened.areFiles) await opened.close();
   }
+}
+
+interface ValuedDocuments extends ReadyDocuments {
+  readonly values: readonly Uint8Array[];
+}
+
+function withValues(ready: readonly ReadyDocuments[], values: readonly Uint8Array[]): readonly ValuedDocuments[] {
+  let used = 0;
+  return ready.map((documents) => ({ ...documents, values: values.slice(used, (used += documents.signatures.prepared.length)) }));
+}
+
+/** Completes the signatures of one format and delivers them. */
+async function completed({ opened, output, signatures, values }: ValuedDocuments, context: Context): Promise<readonly EvidenceDocument[]> {
+  // Co-signed files are read in parts, so they must be unchanged since the bound digests were
+  // compared.
+  if (opened.areFiles) await opened.checkUnchanged();
+  const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
+  const evidence = completeAtOnce(signatures, byId) ?? (await completeSignatures(signatures, byId, context));
+  context.notices.push(...evidenceNotices(evidence));
+  const { documents } = opened;
+  return evidenceAtHand(output, documents, evidence, context) ?? deliverEvidence(output, documents, evidence, context);
 }
 
 /** Returns the plan whose algorithm all formats use. @throws {Refusal} FIELDS_INCONSISTENT */

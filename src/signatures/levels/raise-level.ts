@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Evidence } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
+import { mapSome } from '../../service/map-some.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
@@ -213,27 +214,4 @@ function pairsOf<State>(evidence: readonly Evidence[], risingOnes: readonly Risi
     if (made === undefined) throw new RangeError('a signature has no evidence');
     return [made, one];
   });
-}
-
-/** Maximum number of signatures of a request that are processed at the same time. */
-const atOnceMax = 8;
-
-/** Maps a list with few calls at a time; no call begins after one has failed. */
-async function mapSome<T, R>(list: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const entries = list.entries();
-  let hasFailed = false;
-  const worker = async (): Promise<void> => {
-    for (const [index, one] of entries) {
-      if (hasFailed) return;
-      try {
-        results[index] = await work(one);
-      } catch (error) {
-        hasFailed = true;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnceMax, list.length) }, worker));
-  return results;
 }

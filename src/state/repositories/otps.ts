@@ -19,13 +19,17 @@ export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRo
   await db.insertInto('otps').values(otp).execute();
 }
 
-/** Counts the activation data of a key that has not expired. */
-export async function countOpenData(db: Transaction<Schema>, { reference, now }: { reference: string; now: number }): Promise<number> {
+/** Counts the activation data of a key and a client that has not expired. */
+export async function countOpenData(
+  db: Transaction<Schema>,
+  { reference, client, now }: { reference: string; client: string; now: number },
+): Promise<number> {
   const { open } = await db
     .selectFrom('otps')
     .select(({ fn }) => fn.countAll<number | string>().as('open'))
     .where('reference', '=', reference)
     .where('signatures', 'is not', null)
+    .where('client', '=', client)
     .where('expires_at', '>', now)
     .executeTakeFirstOrThrow();
   return Number(open);

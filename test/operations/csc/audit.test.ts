@@ -98,7 +98,7 @@ describe.each(versions)('the audit record of a refusal of %s', (version: Version
     const key = await newKey();
     const hashes = [newHash()];
     const sad = await authorised(key, hashes);
-    expect(lastRecord().effects?.map(({ effect }) => effect)).toEqual(['activation data is open']);
+    expect(lastRecord().effects?.map(({ effect }) => effect)).toEqual(['activation data is open for 1 signature']);
     await post(`${version}/signatures/signHash`, signHashRequest(version, key.id, sad, hashes));
     expect(lastRecord()).toMatchObject({
       ...{ operation: `csc/${version}/signatures/signHash`, key: key.id, major: 0, digests: [`sha256:${hexOf(hashes[0] ?? '')}`] },

@@ -237,6 +237,17 @@ describe('problems of HTTP have the form of the standard', () => {
     expect(refusalOf(await send(client, { path, method }))).toMatch(/^405 invalid_request: .+/);
   });
 
+  it('a one-time password from a client with the role signature alone', async () => {
+    for (const [version, method] of [
+      ['v1', 'credentials/sendOTP'],
+      ['v2', 'credentials/sendOTP'],
+      ['v2', 'credentials/getChallenge'],
+    ] as const) {
+      expect(await status('signer', { path: cscPath(version, method) })).toBe('403 access_denied: this operation needs the role "keys"');
+    }
+    expect(await status('signer', { path: cscPath('v1', 'signatures/signHash') })).toMatch(/^400 invalid_request: .+/);
+  });
+
   it('a client that is not registered', async () => {
     for (const version of versions) {
       for (const method of Object.keys(methodsOf(version))) {
