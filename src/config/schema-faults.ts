@@ -46,6 +46,9 @@ function faultsOf(issue: Issue, above: MemberPath, schema: z.ZodType, file: Yaml
     if (nearest?.some(({ code, path: inner }) => inner.length > 0 || code === 'unrecognized_keys') === true)
       return nearest.flatMap((one) => faultsOf(one, path, schema, file));
   }
+  // The rule of the names is that of a record.
+  const [ofName] = issue.code === 'invalid_key' ? issue.issues : [];
+  if (ofName !== undefined) return [{ path, message: ofName.message, isMissing: false }];
   const isMissing = (issue.code === 'invalid_type' || issue.code === 'invalid_value') && valueAt(file.value, path) === undefined;
   return [{ path, message: isMissing ? 'this member is required' : issue.message.replaceAll('\n', ' '), isMissing }];
 }

@@ -239,7 +239,7 @@ export interface Description {
   /** An environment of an earlier version has none. */
   readonly doc2dRoot?: string;
   /** An environment of an earlier version has none. */
-  readonly cscRoot?: string;
+  readonly cscRoot?: string | undefined;
   readonly caCertificate: string;
   readonly clientCertificate: string;
   readonly clientKey: string;

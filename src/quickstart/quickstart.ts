@@ -185,8 +185,7 @@ async function ensureRunning(description: Description): Promise<number> {
   const { signRoot, doc2dRoot, ftmRoot, cscRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
   const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
-  const offered = cscRoot === undefined ? {} : { cscRoot };
-  const found = { signRoot, doc2dRoot, ftmRoot, ...offered, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
+  const found = { signRoot, doc2dRoot, ftmRoot, cscRoot, outboxDirectory: layout.outbox, identityProvider, ...twoDDocEntry() };
   writeDescription({ ...description, ...clientEntries(), ...timestampUrl, ...fileEntries(), ...found });
   return pid;
 }

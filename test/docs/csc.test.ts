@@ -24,7 +24,14 @@ it.skipIf(reason !== undefined)(`the program of docs/csc.md signs a PDF${skipNot
     const printed = execFileSync('bash', ['-c', ['set -euo pipefail', ...blocks.map(({ commands }) => commands)].join('\n')], {
       cwd: workplace,
       encoding: 'utf8',
-      env: { ...process.env, PATH: `${dirname(python)}:${process.env['PATH']}` },
+      // Another environment of Python may be set here.
+      env: {
+        ...process.env,
+        PYTHONHOME: undefined,
+        PYTHONPATH: undefined,
+        VIRTUAL_ENV: undefined,
+        PATH: `${dirname(python)}:${process.env['PATH']}`,
+      },
     });
     expect(printed).toBe(blocks.map(({ output }) => output ?? '').join(''));
     expect(printed).not.toBe('');

@@ -95,7 +95,7 @@ export interface paths {
         put?: never;
         /**
          * Sends a one-time password for `credentials/authorize` to the owner of the credential.
-         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         * @description Needs the role `keys`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
          */
         post: operations["cscV1CredentialsSendOTP"];
         delete?: never;
@@ -215,7 +215,7 @@ export interface paths {
         put?: never;
         /**
          * Sends a one-time password for `credentials/authorize` to the owner of the credential.
-         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         * @description Needs the role `keys`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
          */
         post: operations["cscV2CredentialsGetChallenge"];
         delete?: never;
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Sends a one-time password for `credentials/authorize` to the owner of the credential.
-         * @description Needs the role `signature`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
+         * @description Needs the role `keys`. Each client has a number of these requests a minute. The password is sent to the subscriber of the key by SMS or e-mail, and authorises `credentials/authorize` alone.
          */
         post: operations["cscV2CredentialsSendOTP"];
         delete?: never;
@@ -1223,8 +1223,8 @@ export interface components {
             maxResults?: number;
             /** @description nextPageToken of the answer before */
             pageToken?: string;
-            /** @description must be absent: a client has the credentials of its tenant, whoever their subjects are */
-            userID?: string;
+            /** @description must be absent or null: a client has the credentials of its tenant, whoever their subjects are */
+            userID?: string | null;
         };
         /** @description answer of csc/v1/credentials/list */
         CscV1CredentialsListResponse: {
@@ -1426,8 +1426,8 @@ export interface components {
             onlyValid?: boolean;
             /** @description nextPageToken of the answer before */
             pageToken?: string;
-            /** @description must be absent: a client has the credentials of its tenant, whoever their subjects are */
-            userID?: string;
+            /** @description must be absent or null: a client has the credentials of its tenant, whoever their subjects are */
+            userID?: string | null;
         };
         /** @description answer of csc/v2/credentials/list */
         CscV2CredentialsListResponse: {

@@ -84,7 +84,9 @@ function documentOf(paths: OpenApiDocument['paths'], schemas: Schemas, hasCsc: b
       title: 'signetd',
       version: apiVersion,
       description:
-        'Keys, certificates and signatures whose private keys stay on a PKCS#11 token. A business outcome, a failure included, is HTTP 200 with a result object. Later versions may add members to answers: ignore those that you do not know.',
+        'Keys, certificates and signatures whose private keys stay on a PKCS#11 token. A business outcome, a failure included, is HTTP 200 with a result object.' +
+        (hasCsc ? ' The methods of the Cloud Signature Consortium answer as their standard has it.' : '') +
+        ' Later versions may add members to answers: ignore those that you do not know.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

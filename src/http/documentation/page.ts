@@ -48,7 +48,7 @@ export function documentationPage(documentation: Documentation, limits: PageLimi
                 ${sections}
               </section>`,
           )}
-          ${codeSection()} ${statusSection()} ${limitSection(limits)}
+          ${codeSection()} ${statusSection({ hasCsc: hasCsc(documentation) })} ${limitSection(limits)}
         </main>
         <script>
           ${pageScript};

@@ -31,7 +31,7 @@ export function codeSection(): Html {
 }
 
 /** The HTTP statuses other than success. */
-export function statusSection(): Html {
+export function statusSection({ hasCsc }: { readonly hasCsc: boolean }): Html {
   const rows = problemStatuses.map(
     ([status, text]) =>
       html`<tr id="${statusAnchor(status)}" data-find>
@@ -45,6 +45,7 @@ export function statusSection(): Html {
       200 is every business outcome, failures included. The others come with <code>application/problem+json</code> (RFC 9457):
       <code>title</code>, <code>status</code>, <code>detail</code>, and <code>position</code> where a byte of the body is at fault. Without
       a client certificate, or with one that is not trusted, the connection is closed before any answer.
+      ${hasCsc ? 'A method of the Cloud Signature Consortium that fails has a status other than 200, with error and error_description; 400 is every refusal.' : ''}
     </p>
     ${table(['status', 'meaning'], rows)}
   </section>`;

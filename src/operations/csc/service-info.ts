@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Levels } from '../../signatures/levels/level-order.ts';
 import { cscOperation } from './csc-operation.ts';
 import { ecdsaAlgorithms, language, rsaAlgorithms } from './credential-info.ts';
 import { Language } from './parameters.ts';
@@ -24,6 +25,11 @@ export const methods = {
   v2: [...methodsOfBoth, 'credentials/sendOTP', 'credentials/getChallenge', 'signatures/signDoc'],
 } as const;
 
+/** Without an authority in the configuration there are no time-stamps. */
+function offered(all: readonly string[], { hasAuthorities }: Pick<Levels, 'hasAuthorities'>): string[] {
+  return all.filter((method) => hasAuthorities || method !== 'signatures/timestamp');
+}
+
 const summary = 'Describes the service and the methods that it offers.';
 const InfoRequest = z.strictObject({ lang: Language });
 
@@ -35,18 +41,18 @@ export const infoV1 = cscOperation({
   request: InfoRequest,
   example: {},
   answer: z.strictObject({ specs: z.literal('1.0.4.0').describe(specs), ...common }),
-  async run(_request, { config }) {
+  async run(_request, { config, levels }) {
     return Promise.resolve({
       specs: '1.0.4.0' as const,
       ...config.csc,
       lang: language,
       authType: ['TLS' as const],
-      methods: [...methods.v1],
+      methods: offered(methods.v1, levels),
     });
   },
 });
 
-const levels = ['Ades-B-B', 'Ades-B-T', 'Ades-B-LT', 'Ades-B-LTA'];
+const conformanceLevels = ['Ades-B-B', 'Ades-B-T', 'Ades-B-LT', 'Ades-B-LTA'];
 
 /** `info` of version 2 (2.0.0.2, clause 11.1). */
 export const infoV2 = cscOperation({
@@ -73,9 +79,9 @@ export const infoV2 = cscOperation({
       .meta({ id: 'CscFormats', description: 'formats of signatures/signDoc' }),
     conformance_levels: z.array(z.string()).describe('levels of signatures/signDoc'),
   }),
-  async run(_request, { config }) {
+  async run(_request, { config, levels }) {
     return Promise.resolve({
-      ...{ specs: '2.0.0.2' as const, ...config.csc, lang: language, authType: ['TLS' as const], methods: [...methods.v2] },
+      ...{ specs: '2.0.0.2' as const, ...config.csc, lang: language, authType: ['TLS' as const], methods: offered(methods.v2, levels) },
       ...{ asynchronousOperationMode: false as const, validationInfo: false as const },
       signAlgorithms: { algos: [...rsaAlgorithms, ...ecdsaAlgorithms] },
       signature_formats: {
@@ -86,7 +92,7 @@ export const infoV2 = cscOperation({
           ['Certification', 'Revision'],
         ],
       },
-      conformance_levels: levels,
+      conformance_levels: levels.hasAuthorities ? conformanceLevels : conformanceLevels.slice(0, 1),
     });
   },
 });

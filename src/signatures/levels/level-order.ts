@@ -87,6 +87,11 @@ export class Levels {
     return levelOrder(asked, signer, this.#services, this.#rules);
   }
 
+  /** Whether there are time-stamp authorities in the configuration (URLSource SERVER). */
+  get hasAuthorities(): boolean {
+    return this.#services.server.authorities().length > 0;
+  }
+
   /**
    * Returns a time-stamp of a hash from the authorities of the configuration (URLSource SERVER).
    * `nonce`: the number that it repeats; default: a random one.

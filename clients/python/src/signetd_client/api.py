@@ -338,9 +338,9 @@ class CscV1CredentialsListRequest(TypedDict):
     request of csc/v1/credentials/list
     """
 
-    userID: NotRequired[str]
+    userID: NotRequired[str | None]
     """
-    must be absent: a client has the credentials of its tenant, whoever their subjects are
+    must be absent or null: a client has the credentials of its tenant, whoever their subjects are
     """
     maxResults: NotRequired[int]
     """
@@ -2262,9 +2262,9 @@ class CscV2CredentialsListRequest(TypedDict):
     request of csc/v2/credentials/list
     """
 
-    userID: NotRequired[str]
+    userID: NotRequired[str | None]
     """
-    must be absent: a client has the credentials of its tenant, whoever their subjects are
+    must be absent or null: a client has the credentials of its tenant, whoever their subjects are
     """
     maxResults: NotRequired[int]
     """
