@@ -20,7 +20,7 @@ const paging = {
   pageToken: Text.optional().describe('nextPageToken of the answer before'),
 };
 
-const UserId = Text.nullish().describe('must be absent or null: a client has the credentials of its tenant, whoever their subjects are');
+const UserId = Text.optional().describe('must be absent or null: a client has the credentials of its tenant, whoever their subjects are');
 
 const ListRequestV1 = z.strictObject({ userID: UserId, ...paging, clientData: ClientData });
 const ListRequestV2 = z.strictObject({
@@ -152,6 +152,6 @@ async function soundKey(reference: KeyReferenceId, { keys, caller }: Context): P
 }
 
 /** @throws {Refusal} */
-function checkNoUser(userID: string | null | undefined): void {
-  if (userID !== undefined && userID !== null) throw invalidRequest('userID parameter MUST be null', 'FIELD_INVALID', '/userID');
+function checkNoUser(userID: string | undefined): void {
+  if (userID !== undefined) throw invalidRequest('userID parameter MUST be null', 'FIELD_INVALID', '/userID');
 }

@@ -13,10 +13,12 @@ const typeNames: Readonly<Record<string, string>> = { int: 'integer', number: 'i
 
 /**
  * Checks a request against its schema, with the errors of the standard: missing parameters first,
- * unknown ones last.
+ * unknown ones last. A parameter that is null counts as absent: many clients write all that they
+ * know of.
  * @throws {Refusal} FIELD_MISSING, FIELD_INVALID
  */
-export function parseParameters<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): T {
+export function parseParameters<T>(schema: z.ZodType<T>, request: Readonly<Record<string, unknown>>): T {
+  const body = withoutNull(request);
   // Its messages are told from those of the schemas, which are the standard's.
   const parsed = schema.safeParse(body, { error: issueText });
   const prototype = pathOfPrototypeMember(body, []);
@@ -26,6 +28,17 @@ export function parseParameters<T>(schema: z.ZodType<T>, body: Readonly<Record<s
   const issue = known.find(({ path }) => valueAt(body, path) === undefined) ?? known[0] ?? issues[0];
   if (issue !== undefined) throw refusalOf(issue, body);
   throw unknownParameter(String(prototype?.at(-1)), 'unknown field');
+}
+
+/** Returns an object without its members that are null, and without those of the objects in its lists. */
+function withoutNull(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const members = Object.entries(object).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, Array.isArray(member) ? member.map(ofList) : member]));
+}
+
+function ofList(member: unknown): unknown {
+  const isObject = typeof member === 'object' && member !== null && !Array.isArray(member) && !(member instanceof LongText);
+  return isObject ? withoutNull({ ...member }) : member;
 }
 
 function unknownParameter(name: string, message: string): Refusal {

@@ -163,6 +163,8 @@ describe.each(versions)('what a parameter may be, in %s', (version) => {
     [signHash, { signAlgoParams: 'MAA=' }, invalid('Invalid parameter signAlgoParams')],
     ['credentials/list', { userID: 'somebody' }, invalid('userID parameter MUST be null')],
     ['credentials/list', { userID: null }, '200'],
+    ['credentials/list', { userID: null, maxResults: null, pageToken: null, clientData: null }, '200'],
+    ['credentials/list', { anything: null }, '200'],
     ['credentials/list', { pageToken: 'nothing' }, invalid('Invalid parameter pageToken')],
     ['credentials/list', { maxResults: 0 }, invalid('Invalid parameter maxResults')],
     ['credentials/info', { certificates: 'all' }, invalid('Invalid parameter certificates')],
