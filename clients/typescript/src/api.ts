@@ -1224,7 +1224,7 @@ export interface components {
             /** @description nextPageToken of the answer before */
             pageToken?: string;
             /** @description must be absent or null: a client has the credentials of its tenant, whoever their subjects are */
-            userID?: string | null;
+            userID?: string;
         };
         /** @description answer of csc/v1/credentials/list */
         CscV1CredentialsListResponse: {
@@ -1427,7 +1427,7 @@ export interface components {
             /** @description nextPageToken of the answer before */
             pageToken?: string;
             /** @description must be absent or null: a client has the credentials of its tenant, whoever their subjects are */
-            userID?: string | null;
+            userID?: string;
         };
         /** @description answer of csc/v2/credentials/list */
         CscV2CredentialsListResponse: {

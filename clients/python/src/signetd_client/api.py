@@ -338,7 +338,7 @@ class CscV1CredentialsListRequest(TypedDict):
     request of csc/v1/credentials/list
     """
 
-    userID: NotRequired[str | None]
+    userID: NotRequired[str]
     """
     must be absent or null: a client has the credentials of its tenant, whoever their subjects are
     """
@@ -2262,7 +2262,7 @@ class CscV2CredentialsListRequest(TypedDict):
     request of csc/v2/credentials/list
     """
 
-    userID: NotRequired[str | None]
+    userID: NotRequired[str]
     """
     must be absent or null: a client has the credentials of its tenant, whoever their subjects are
     """
