@@ -40,8 +40,12 @@ enum {
 };
 enum { PROOF_SALT_BYTES = 16, SCOPE_BYTES = 32, PROOF_HEAD_BYTES = 5, PROOF_FIXED_BYTES = PROOF_HEAD_BYTES + PROOF_SALT_BYTES + SCOPE_BYTES };
 enum { ROLE_SIGNS = 1, ROLE_ALSO = 2 };
-/* Kinds of secrets: the first three let a key sign. */
-enum { FIRST_KIND = 1, LAST_SIGNING_KIND = 3, LAST_KIND = 7 };
+/* Kinds of secrets: the first three and activation data let a key sign. */
+enum { FIRST_KIND = 1, LAST_OF_FIRST_SIGNING_KINDS = 3, SAD_KIND = 9, LAST_KIND = 10 };
+
+static bool lets_sign(unsigned char kind) {
+  return kind <= LAST_OF_FIRST_SIGNING_KINDS || kind == SAD_KIND;
+}
 enum { CALLERS_KEY = 0x43 };
 
 /* Longer secrets are left to the JavaScript code. A longer value is a fault of the token. */
@@ -153,7 +157,7 @@ static bool read_request(struct bytes body, size_t values_max, struct request *r
   size_t offset = DIGESTS + request->digest_count * request->hash->digest_bytes;
   if (offset >= body.length) return false;
   size_t length = read_proof(body.data + offset, body.length - offset, &request->candidate);
-  if (length == 0 || request->candidate.role != ROLE_SIGNS || request->candidate.kind > LAST_SIGNING_KIND) return false;
+  if (length == 0 || request->candidate.role != ROLE_SIGNS || !lets_sign(request->candidate.kind)) return false;
   offset += length;
   request->has_also = offset < body.length;
   if (!request->has_also) return true;

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { parse, parseDocument, stringify } from 'yaml';
 import { description as shared } from './support/api.ts';
 import { quickstartEnvironment } from './support/quickstart-environment.ts';
 import { readByOthers } from './support/symbol-readers.ts';
@@ -51,7 +51,9 @@ describe('the quickstart', () => {
     expect(environment.stop()).toContain('has stopped');
     expect(environment.stop()).toContain('is not running');
     await expect(fetch(`${before.opsUrl}/health/live`)).rejects.toThrow();
-    appendFileSync(before.configFile, 'paths: { signRoot: /signatures/v1 }\n');
+    const config = parseDocument(readFileSync(before.configFile, 'utf8'));
+    config.setIn(['paths', 'signRoot'], '/signatures/v1');
+    writeFileSync(before.configFile, config.toString());
     expect(environment.start()).toContain('CMS Verification successful');
     expect(environment.description()).toEqual({ ...before, signRoot: '/signatures/v1' });
   });
