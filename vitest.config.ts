@@ -12,7 +12,7 @@ export const repeatedTests = [
   'test/cli/audit-export.test.ts',
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
   'test/{clients,keys}/find-at-once.test.ts',
-  'test/keys/{activation-data,tampered-rows}.test.ts',
+  'test/keys/tampered-rows.test.ts',
   'test/operations/sign/{both-ways,rooms,two-stores}.test.ts',
   'test/service/restart.test.ts',
   'test/operations/csc/{hostile,parse-parameters}.test.ts',

@@ -2,9 +2,6 @@ import { z } from 'zod';
 
 const nameMaxCharacters = 255;
 
-/** A picture of 1 by 1 pixel: the standard demands a logo of a service that has none. */
-const noLogo = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=';
-
 /** What the Cloud Signature Consortium's `info` says about the service. */
 export const CscConfig = z.strictObject({
   name: z.string().min(1).max(nameMaxCharacters).default('signetd').describe('Name of the service, as it is known to its users.'),
@@ -22,7 +19,7 @@ export const CscConfig = z.strictObject({
   logo: z
     .string()
     .regex(/^(?:https?|data):[\x21-\x7e]+$/, 'not an http, https or data URI')
-    .default(noLogo)
+    .optional()
     .describe('URI of its logo, JPEG or PNG. Default: a transparent picture of 1 by 1 pixel.'),
 });
 

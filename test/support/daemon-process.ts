@@ -18,11 +18,11 @@ export interface Addresses {
 
 /**
  * Gives a stopped quickstart ports far from those that quickstarts choose: while a test kills and starts its service, another one must not
- * take its place.
+ * take its place. Files that run at the same time have ports of their own.
  */
 export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
   const { configFile, baseUrl, opsUrl, publicUrl = 'http://absent' } = environment.description();
-  const api = randomInt(20_000, 30_000);
+  const api = nextPorts();
   const ports = new Map([
     [new URL(baseUrl).port, String(api)],
     [new URL(opsUrl).port, String(api + 1)],
@@ -33,6 +33,19 @@ export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
   );
   writeFileSync(configFile, config);
   return { baseUrl: `https://127.0.0.1:${api}`, opsUrl: `http://127.0.0.1:${api + 1}` };
+}
+
+/** Ports of a service, and services that one file may have before they come around again. */
+const portsOfService = 3;
+const services = 300;
+/** Files run at the same time, each in a worker of its own number. */
+const workers = 10;
+let begun = randomInt(services);
+
+function nextPorts(): number {
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? '0') % workers;
+  begun += 1;
+  return 20_000 + portsOfService * (worker * services + (begun % services));
 }
 
 /** For tests that count the keys on the token: none is made ahead from the next start on. */

@@ -6,11 +6,11 @@ import { DaemonProcess, withOwnPorts, type Addresses } from './daemon-process.ts
 import { quickstartEnvironment, type QuickstartEnvironment } from './quickstart-environment.ts';
 
 /** What the tests' services are asked to make most often. */
-export function newCertificate(signatureActivationProtocol = 'PASSWORD'): object {
+export function newCertificate(signatureActivationProtocol = 'PASSWORD', subscriber: object = {}): object {
   return {
     certificationRequestInfo: {
       signatureActivationProtocol,
-      PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
+      PKCS10: { attributes: { subscriber }, subject: { country: 'FR', commonName: 'Kill' } },
     },
     certificateFormat: 'CERTIFICATE',
   };

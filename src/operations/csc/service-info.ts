@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
 import type { Levels } from '../../signatures/levels/level-order.ts';
 import { cscOperation } from './csc-operation.ts';
 import { ecdsaAlgorithms, language, rsaAlgorithms } from './credential-info.ts';
@@ -25,6 +26,13 @@ export const methods = {
   v2: [...methodsOfBoth, 'credentials/sendOTP', 'credentials/getChallenge', 'signatures/signDoc'],
 } as const;
 
+/** A picture of 1 by 1 pixel: the standard demands a logo of a service that has none. */
+const noLogo = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=';
+
+function described({ csc }: Pick<Config, 'csc'>): Config['csc'] & { readonly logo: string } {
+  return { ...csc, logo: csc.logo ?? noLogo };
+}
+
 /** Without an authority in the configuration there are no time-stamps. */
 function offered(all: readonly string[], { hasAuthorities }: Pick<Levels, 'hasAuthorities'>): string[] {
   return all.filter((method) => hasAuthorities || method !== 'signatures/timestamp');
@@ -44,7 +52,7 @@ export const infoV1 = cscOperation({
   async run(_request, { config, levels }) {
     return Promise.resolve({
       specs: '1.0.4.0' as const,
-      ...config.csc,
+      ...described(config),
       lang: language,
       authType: ['TLS' as const],
       methods: offered(methods.v1, levels),
@@ -81,7 +89,13 @@ export const infoV2 = cscOperation({
   }),
   async run(_request, { config, levels }) {
     return Promise.resolve({
-      ...{ specs: '2.0.0.2' as const, ...config.csc, lang: language, authType: ['TLS' as const], methods: offered(methods.v2, levels) },
+      ...{
+        specs: '2.0.0.2' as const,
+        ...described(config),
+        lang: language,
+        authType: ['TLS' as const],
+        methods: offered(methods.v2, levels),
+      },
       ...{ asynchronousOperationMode: false as const, validationInfo: false as const },
       signAlgorithms: { algos: [...rsaAlgorithms, ...ecdsaAlgorithms] },
       signature_formats: {

@@ -116,6 +116,7 @@ export class Requests {
       posted('pki/removeKey', { keyReference: removed.keyReference }),
       doc2d('creator/createDataZone', { dataZoneSource }),
       doc2d('creator/createImage2DDoc', { image2DDocSource: { dataZoneSignatureSource: { password, dataZoneSource } } }),
+      ...(await this.#cscRequests()),
       uploaded(),
       stored('GET', await file()),
       stored('HEAD', await file()),
@@ -123,12 +124,49 @@ export class Requests {
     ];
   }
 
+  /** Requests for both versions of the Cloud Signature Consortium's methods, each with a key of its own. */
+  async #cscRequests(): Promise<PreparedRequest[]> {
+    const requests: PreparedRequest[] = [];
+    for (const version of ['v1', 'v2'] as const) {
+      const method = (name: string, body: object): PreparedRequest => csc(`${version}/${name}`, body);
+      const hashes = version === 'v1' ? { hash: [digestValue] } : { hashes: [digestValue] };
+      const signing = { ...hashes, signAlgo: '1.2.840.10045.4.3.2' };
+      const { reference: credentialID } = (await this.#newKey()).keyReference;
+      const owned = { credentialID: (await this.#newKey('OTP', { emailAddress: 'zoe@example.org' })).keyReference.reference };
+      const document = { document: Buffer.from(content).toString('base64'), signature_format: 'C', signAlgo: '1.2.840.10045.4.3.2' };
+      requests.push(
+        method('info', {}),
+        method('credentials/list', { maxResults: 1 }),
+        method('credentials/info', { credentialID }),
+        method('credentials/sendOTP', owned),
+        method('credentials/authorize', authorisation(version, await this.#newKey())),
+        method('credentials/extendTransaction', { ...(await this.#activated(version)), ...hashes }),
+        method('signatures/signHash', { ...(await this.#activated(version)), ...signing }),
+        method('signatures/timestamp', { hash: digestValue, hashAlgo: '2.16.840.1.101.3.4.2.1' }),
+        ...(version === 'v1'
+          ? []
+          : [
+              method('credentials/getChallenge', { ...owned, authObjectID: 'OTP' }),
+              method('signatures/signDoc', { ...(await this.#activated(version)), documents: [document] }),
+            ]),
+      );
+    }
+    return requests;
+  }
+
+  /** Activation data for the content, and its credential. */
+  async #activated(version: 'v1' | 'v2'): Promise<{ credentialID: string; SAD: string }> {
+    const key = await this.#newKey();
+    const { SAD } = await this.#made<{ SAD: string }>(csc(`${version}/credentials/authorize`, authorisation(version, key)));
+    return { credentialID: key.keyReference.reference, SAD };
+  }
+
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
   }
 
-  async #newKey(protocol = 'PASSWORD'): Promise<Key> {
-    return this.#made<Key>(posted('pki/createCertificate', newCertificate(protocol)));
+  async #newKey(protocol = 'PASSWORD', subscriber: object = {}): Promise<Key> {
+    return this.#made<Key>(posted('pki/createCertificate', newCertificate(protocol, subscriber)));
   }
 
   /** Sends what must succeed. The tests know the answers of their own requests. */
@@ -142,6 +180,16 @@ export class Requests {
 /** Tenant `other` has keys of P-256. */
 function posted(operation: string, body: object, how = ''): PreparedRequest {
   return { operation, how, client: 'other', method: 'POST', path: `/sign/${operation}`, body: JSON.stringify(body) };
+}
+
+function csc(method: string, body: object): PreparedRequest {
+  return { operation: `csc/${method}`, how: '', client: 'other', method: 'POST', path: `/csc/${method}`, body: JSON.stringify(body) };
+}
+
+function authorisation(version: 'v1' | 'v2', { keyReference: { reference, password } }: Key): object {
+  const asked = { credentialID: reference, numSignatures: 1 };
+  if (version === 'v1') return { ...asked, hash: [digestValue], PIN: password };
+  return { ...asked, hashes: [digestValue], authData: [{ id: 'PIN', value: password }] };
 }
 
 /** The tenant of `app` has the digital identity. */
