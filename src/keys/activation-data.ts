@@ -34,7 +34,7 @@ export interface AuthorisedSignatures {
 }
 
 /** Signature activation data (SAD) for its owner. */
-export interface ActivationData {
+export interface OpenedData {
   readonly text: string;
   /** Milliseconds since epoch. */
   readonly expiresAt: number;
@@ -58,15 +58,20 @@ interface ActivationDataParts {
  * bits, bound to digests, a number of signatures and a client. The owner of the key authorises them
  * first, and the signature follows without the key's own secret.
  */
-export class ActivationDataMaker {
+export class ActivationData {
   readonly #parts: ActivationDataParts;
 
   constructor(parts: ActivationDataParts) {
     this.#parts = parts;
   }
 
-  /** @see Keyring.authorise */
-  async authorise(key: KeyRecord, { pin, otp }: AuthorisingSecrets, what: AuthorisedSignatures): Promise<ActivationData> {
+  /**
+   * Verifies the secrets and opens activation data, with which its client signs later. A one-time
+   * password is used up by it. With both secrets, both must be right, the PIN first.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/PIN` or `/OTP`;
+   *   DIGEST_NOT_AUTHORISED if the key does not allow the digests; STORE_FULL if too much is open
+   */
+  async authorise(key: KeyRecord, { pin, otp }: AuthorisingSecrets, what: AuthorisedSignatures): Promise<OpenedData> {
     const { store, token, activation } = this.#parts;
     checkUsable(key, 'sign', store.now());
     if ((await store.run('countOpenData', { reference: key.reference, client: what.client, now: store.now() })) >= openMax) {
@@ -83,7 +88,7 @@ export class ActivationDataMaker {
     }
     const given = otp ?? pin;
     if (given === undefined) throw new Error('a caller authorises signatures with a secret');
-    let made: ActivationData | undefined;
+    let made: OpenedData | undefined;
     const { verified } = await activation.attempt(key, { use: 'sign', action: 'AUTHORISE', given }, async (reserved) => {
       const outcome = await verifyReserved(token, reserved);
       if (!outcome.verified) return outcome;
@@ -100,11 +105,15 @@ export class ActivationDataMaker {
     return made;
   }
 
-  /** @see Keyring.extendAuthorisation */
-  async extend(key: KeyRecord, given: GivenSecret, digests: readonly BoundDigest[]): Promise<ActivationData> {
+  /**
+   * Exchanges activation data for new data, for as many signatures as are left, of these digests.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/SAD`; DIGEST_NOT_AUTHORISED if
+   *   the key does not allow the digests, or there are more of them than signatures left
+   */
+  async extend(key: KeyRecord, given: GivenSecret, digests: readonly BoundDigest[]): Promise<OpenedData> {
     const { token, activation } = this.#parts;
     checkUsable(key, 'sign', this.#parts.store.now());
-    let made: ActivationData | undefined;
+    let made: OpenedData | undefined;
     const { verified } = await activation.attempt(key, { use: 'sign', action: 'EXTEND', given }, async (reserved) => {
       const outcome = await verifyReserved(token, reserved);
       if (!outcome.verified) return outcome;
@@ -143,7 +152,7 @@ export class ActivationDataMaker {
     return { member: 'sad', bytes: bytes.subarray(idBytes + timeBytes), transactionId: undefined, data: { otpId, client } };
   }
 
-  async #make(key: KeyRecord, what: AuthorisedSignatures, endsAt: number): Promise<{ data: ActivationData; steps: readonly Step[] }> {
+  async #make(key: KeyRecord, what: AuthorisedSignatures, endsAt: number): Promise<{ data: OpenedData; steps: readonly Step[] }> {
     const { store, token } = this.#parts;
     const now = store.now();
     const id = randomUUID().replaceAll('-', '');

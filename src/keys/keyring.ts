@@ -1,18 +1,14 @@
-import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
-import { outcomeSteps } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
-import { ActivationDataMaker, type ActivationData, type AuthorisedSignatures, type AuthorisingSecrets } from './activation-data.ts';
+import { ActivationData } from './activation-data.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
-import { coversDigests, type BoundDigest } from './digest-binding.ts';
 import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-keys.ts';
 import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
@@ -21,7 +17,7 @@ import { checkUsable, parseKeyReferenceId, type ActivatableKey, type KeyRecord, 
 import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
-import { type Deliver, type MadeOtpAction, makeOtp, otpUses } from './otp.ts';
+import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved } from './reserved.ts';
 import { Seals } from './seals.ts';
@@ -57,9 +53,10 @@ export class Keyring {
   readonly #known = new KnownSecrets();
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
-  readonly #activationData: ActivationDataMaker;
   /** Destroys keys on the token. */
   readonly destruction: Destruction;
+  /** Signature activation data: with it a client signs later, without the key's own secret. */
+  readonly activationData: ActivationData;
   /** What operators do to keys, without their secrets. */
   readonly operator: OperatorActions;
   /** The pool of keys made in advance. */
@@ -84,7 +81,7 @@ export class Keyring {
     this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
-    this.#activationData = new ActivationDataMaker({ store, token, activation: this.#activation });
+    this.activationData = new ActivationData({ store, token, activation: this.#activation });
     this.operator = new OperatorActions({ store, cache: this.#cache, identities: this.#identities, known, destruction });
   }
 
@@ -144,35 +141,6 @@ export class Keyring {
   sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     this.#pool?.noteUse();
     return this.#signing.sign(key, given, what, complete);
-  }
-
-  /**
-   * Verifies the secrets and opens signature activation data, with which its client signs later. A
-   * one-time password is used up by it. With both secrets, both must be right, the PIN first.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/PIN` or `/OTP`;
-   *   DIGEST_NOT_AUTHORISED if the key does not allow the digests
-   */
-  async authorise(key: KeyRecord, secrets: AuthorisingSecrets, what: AuthorisedSignatures): Promise<ActivationData> {
-    this.#pool?.noteUse();
-    return this.#activationData.authorise(key, secrets, what);
-  }
-
-  /**
-   * Exchanges activation data for new data, for as many signatures as are left, of these digests.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED at `/SAD`; DIGEST_NOT_AUTHORISED if
-   *   the key does not allow the digests, or there are more of them than signatures left
-   */
-  async extendAuthorisation(key: KeyRecord, given: GivenSecret, digests: readonly BoundDigest[]): Promise<ActivationData> {
-    return this.#activationData.extend(key, given, digests);
-  }
-
-  /**
-   * Reads activation data as the client gives it.
-   * @throws {Refusal} ACTIVATION_FAILED at `/SAD` if it is none, or has expired; this counts as no
-   *   attempt
-   */
-  givenActivationData(text: string, client: string): GivenSecret {
-    return this.#activationData.given(text, client);
   }
 
   /**
@@ -259,24 +227,8 @@ export class Keyring {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED if the key does not allow the
    *   digests; refusals of `deliver`
    */
-  async makeOtp(
-    key: KeyRecord,
-    { action, digests, deliver }: { action: MadeOtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
-  ): Promise<string | undefined> {
-    checkUsable(key, otpUses[action], this.#store.now());
-    const isForSigning = action === 'SIGN';
-    if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
-    const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
-    // The previous one stays open until the new one is delivered.
-    await deliver?.(key.subscriber, text);
-    const answer = deliver === undefined ? { password: text } : {};
-    const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
-    await this.#store.commit([
-      step('putOtp', { otp: row, now: this.#store.now() }),
-      ...auditSteps('a one-time password is open'),
-      ...outcome,
-    ]);
-    return deliver === undefined ? text : undefined;
+  async makeOtp(key: KeyRecord, asked: AskedOtp): Promise<string | undefined> {
+    return openOtp(this.#store, this.#token, key, asked);
   }
 
   /**

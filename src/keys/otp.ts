@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { auditSteps } from '../audit/audited-request.ts';
+import { Refusal } from '../result-codes.ts';
+import { outcomeSteps } from '../state/settlement.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
 import type { SecretAction } from './credentials.ts';
-import { bindingText, type DigestBinding } from './digest-binding.ts';
-import type { KeyRecord, Subscriber } from './key-record.ts';
+import { bindingText, coversDigests, type BoundDigest, type DigestBinding } from './digest-binding.ts';
+import { checkUsable, type KeyRecord, type Subscriber } from './key-record.ts';
 import { otpKinds } from './reserved.ts';
 import { otpScope, sealOtp } from './seals.ts';
 import type { Use } from './states.ts';
@@ -69,4 +74,31 @@ export interface Deliver {
    * @throws {Refusal} if the owner cannot be reached, or no gateway accepts the text
    */
   (subscriber: Subscriber, text: string): Promise<void>;
+}
+
+/** A one-time password that is to be made. */
+export interface AskedOtp {
+  readonly action: MadeOtpAction;
+  /** Only for SIGN. */
+  readonly digests: readonly BoundDigest[];
+  readonly deliver?: Deliver | undefined;
+}
+
+/** @see Keyring.makeOtp */
+export async function openOtp(
+  store: StateStore,
+  token: Pick<Token, 'random' | 'makeMac'>,
+  key: KeyRecord,
+  { action, digests, deliver }: AskedOtp,
+): Promise<string | undefined> {
+  checkUsable(key, otpUses[action], store.now());
+  const isForSigning = action === 'SIGN';
+  if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
+  const { text, row } = await makeOtp(token, key, action, { binding: isForSigning ? digests : undefined, now: store.now() });
+  // The previous one stays open until the new one is delivered.
+  await deliver?.(key.subscriber, text);
+  const answer = deliver === undefined ? { password: text } : {};
+  const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
+  await store.commit([step('putOtp', { otp: row, now: store.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+  return deliver === undefined ? text : undefined;
 }

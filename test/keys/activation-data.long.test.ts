@@ -256,7 +256,7 @@ describe.each([
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String(), octets), (text) => {
         try {
-          const { bytes, data } = holder.keys.givenActivationData(text, client);
+          const { bytes, data } = holder.keys.activationData.given(text, client);
           expect(Buffer.concat([Buffer.from(data?.otpId ?? '', 'hex'), bytes])).toHaveLength(48);
           expect(data?.client).toBe(client);
         } catch (error) {

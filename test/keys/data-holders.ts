@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
-import type { ActivationData } from '../../src/keys/activation-data.ts';
+import type { OpenedData } from '../../src/keys/activation-data.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import type { BoundDigest } from '../../src/keys/digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId } from '../../src/keys/key-record.ts';
@@ -70,12 +70,14 @@ export class DataHolder {
     by: string = client,
   ): Promise<string> {
     const key = await this.keys.find(tenant, reference);
-    return (await this.keys.authorise(key, pin.member === 'otp' ? { otp: pin } : { pin }, { digests, signatures, client: by })).text;
+    return (
+      await this.keys.activationData.authorise(key, pin.member === 'otp' ? { otp: pin } : { pin }, { digests, signatures, client: by })
+    ).text;
   }
 
-  async extend({ reference }: HeldKey, text: string, digests: readonly BoundDigest[], by: string = client): Promise<ActivationData> {
+  async extend({ reference }: HeldKey, text: string, digests: readonly BoundDigest[], by: string = client): Promise<OpenedData> {
     const key = await this.keys.find(tenant, reference);
-    return this.keys.extendAuthorisation(key, this.keys.givenActivationData(text, by), digests);
+    return this.keys.activationData.extend(key, this.keys.activationData.given(text, by), digests);
   }
 
   /** Returns the number of signatures. */
@@ -84,7 +86,7 @@ export class DataHolder {
     const documents = digests.map((digest, index) => ({ id: String(index), fileName: undefined, source: { digest } }));
     const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
     const toBeSigned = { algorithm, digests: digests.map(({ value }) => value), documents, naming: 'without ID' } as const;
-    const given = this.keys.givenActivationData(text, by);
+    const given = this.keys.activationData.given(text, by);
     return (await this.keys.sign(key, given, toBeSigned, async (values) => Promise.resolve(values))).length;
   }
 

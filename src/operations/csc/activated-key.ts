@@ -1,7 +1,15 @@
+import { expiredData } from '../../keys/activation-data.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import type { Context } from '../operation.ts';
 import { signerOf, type SigningKey } from '../sign/signing-key.ts';
 import { credentialKey } from './credential.ts';
+import type { RefusalWords } from './errors.ts';
+
+/** What methods that take activation data say about their refusals. */
+export const sadWords: RefusalWords = {
+  activation: ({ text }) => ['invalid_request', text === expiredData ? 'SAD expired' : 'Invalid parameter SAD'],
+  notAuthorised: 'Hash is not authorized by the SAD',
+};
 
 /**
  * Returns the key of a credential with the activation data that lets it sign.
@@ -15,7 +23,7 @@ export async function activatedKey(
   const key = await credentialKey(credentialID, context);
   const { keys, caller } = context;
   keys.checkUsable(key, 'sign');
-  const given = keys.givenActivationData(SAD, caller.spkiSha256);
+  const given = keys.activationData.given(SAD, caller.spkiSha256);
   return {
     key,
     signing: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordBytes, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
-import type { ActivationData, AuthorisingSecrets } from '../../keys/activation-data.ts';
+import type { AuthorisingSecrets, OpenedData } from '../../keys/activation-data.ts';
 import { maxSecretBytes, Text } from '../../fields/values.ts';
 import type { Context } from '../operation.ts';
 import { boundHashes } from './bound-hashes.ts';
@@ -122,11 +122,11 @@ async function authorise(
   const { keys, caller } = context;
   keys.checkUsable(key, 'sign');
   const secrets = givenSecrets(key, { pin, otp, transactionId: clientData }, version);
-  const data = await keys.authorise(key, secrets, { digests, signatures: numSignatures, client: caller.spkiSha256 });
+  const data = await keys.activationData.authorise(key, secrets, { digests, signatures: numSignatures, client: caller.spkiSha256 });
   return sadAnswer(data, keys.now());
 }
 
-export function sadAnswer({ text, expiresAt }: ActivationData, now: number): SadAnswer {
+export function sadAnswer({ text, expiresAt }: OpenedData, now: number): SadAnswer {
   return { SAD: text, expiresIn: Math.max(0, Math.floor((expiresAt - now) / 1000)) };
 }
 

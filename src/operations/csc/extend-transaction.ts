@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Context } from '../operation.ts';
+import { sadWords } from './activated-key.ts';
 import { sadAnswer, SadAnswer } from './authorize.ts';
 import { boundHashes } from './bound-hashes.ts';
 import { credentialKey } from './credential.ts';
 import { cscOperation } from './csc-operation.ts';
-import { sadWords } from './sad-words.ts';
 import { ClientData, CredentialId, exampleCredential, exampleHash, exampleSad, Hashes, HashOid, Sad } from './parameters.ts';
 
 const common = { credentialID: CredentialId, SAD: Sad, clientData: ClientData };
@@ -55,6 +55,6 @@ async function extend({ credentialID, SAD, hashes, oid }: Asked, context: Contex
   const key = await credentialKey(credentialID, context);
   const { keys, caller } = context;
   keys.checkUsable(key, 'sign');
-  const given = keys.givenActivationData(SAD, caller.spkiSha256);
-  return sadAnswer(await keys.extendAuthorisation(key, given, digests), keys.now());
+  const given = keys.activationData.given(SAD, caller.spkiSha256);
+  return sadAnswer(await keys.activationData.extend(key, given, digests), keys.now());
 }

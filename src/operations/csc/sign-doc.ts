@@ -6,13 +6,12 @@ import { limitedBy } from '../../fields/documented.ts';
 import { askedSigning } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
 import { signInFormats, type DocumentsToSign } from '../sign/sign-documents.ts';
-import { activatedKey } from './activated-key.ts';
+import { activatedKey, sadWords } from './activated-key.ts';
 import { signaturesMax } from './credential.ts';
 import { cscOperation } from './csc-operation.ts';
 import { algorithmOf, DocumentToSign, envelopeOf, signatureAsked, type Envelope } from './document-to-sign.ts';
 import { invalidRequest } from './errors.ts';
 import { ClientData, CredentialId, exampleCredential, exampleSad, Sad, synchronous } from './parameters.ts';
-import { sadWords } from './sad-words.ts';
 import type { SigningAlgorithm } from './sign-algorithm.ts';
 import { contentOf } from './sign-hash.ts';
 

@@ -6,12 +6,11 @@ import { hashBytes } from '../../token/signature-algorithm.ts';
 import type { Context } from '../operation.ts';
 import { askedSigning } from '../fields/input-documents.ts';
 import { signDocuments } from '../sign/sign-documents.ts';
-import { activatedKey } from './activated-key.ts';
+import { activatedKey, sadWords } from './activated-key.ts';
 import { signaturesMax } from './credential.ts';
 import { cscOperation } from './csc-operation.ts';
 import { invalidRequest, type RefusalWords } from './errors.ts';
 import { namedAlgorithm, rawParameters, type NamedAlgorithm } from './sign-algorithm.ts';
-import { sadWords } from './sad-words.ts';
 import {
   ClientData,
   CredentialId,
