@@ -34,7 +34,7 @@ export const lightTests = globSync(
     'test/{tar,timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
     'test/backup/{log-extent,operator-keys}.test.ts',
     'test/clients/find-at-once.test.ts',
-    'test/service/new-file.test.ts',
+    'test/service/{fair-queue,new-file}.test.ts',
     'test/cli/{audit-export,command-line}.test.ts',
     'test/config/fault-places.test.ts',
     'test/docs/{commands,configuration,links,signetctl}.test.ts',

@@ -3,12 +3,21 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { headersOf, traceContext, type TraceContext, type TraceHeaders } from './trace-context.ts';
 
+/** The registered client that sent a request. */
+export interface Sender {
+  readonly tenant: string;
+  /** Identifies it among all clients. */
+  readonly client: string;
+}
+
 /** Identity of a request. */
 export class RequestIdentity {
   /**
    * Identifier assigned by the service: in the response (X-Request-Id), the log and the audit log.
    */
   readonly request = randomUUID();
+  /** Set as soon as it is known. */
+  sender: Sender | undefined;
   readonly #headers: TraceHeaders;
   #trace: TraceContext | undefined;
 
@@ -46,4 +55,12 @@ export function asRequest<T>({ traceparent, tracestate }: IncomingHttpHeaders, w
 
 export function currentRequest(): RequestIdentity | undefined {
   return current.getStore();
+}
+
+/**
+ * Returns whose request causes the present work, so that what is scarce can be shared fairly.
+ * Undefined for work of the service itself, and for requests from the public.
+ */
+export function currentSender(): Sender | undefined {
+  return current.getStore()?.sender;
 }

@@ -4,6 +4,7 @@ import { RegistrationEnded, type Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
 import type { Ticket } from '../limits/request-quota.ts';
+import { currentRequest } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
 import { admitted } from './admitted.ts';
 import { endingOf, noLongerRegistered, overloaded } from './ending-of.ts';
@@ -89,6 +90,8 @@ async function serveNow(
   if (kind.usesToken) checkToken(services);
   const reached = await reach(kind, services, request, response);
   const { caller, admission, ticket, address } = reached;
+  const identity = currentRequest();
+  if (identity !== undefined) identity.sender = { tenant: caller.tenant, client: caller.spkiSha256 };
   await admitted(reached, response, async () => {
     const work = workOf({ services, request, response, caller, admission, ticket });
     let isAnswered = false;
