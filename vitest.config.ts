@@ -48,7 +48,7 @@ export const lightTests = globSync(
     'test/token/{account-files,call-clock,dispatcher,host-link,host-questions,key-directory,module-profile}.test.ts',
     'test/twoddoc/{base32,hostile,round-trip,tables}.test.ts',
     'test/twoddoc/{code,picture,source,symbol,zone}/*.test.ts',
-    'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,wire-rules,wire,wrong-secret-rules}.test.ts',
+    'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,signature-messages,wire-rules,wire,wrong-secret-rules}.test.ts',
   ],
   {
     cwd: import.meta.dirname,

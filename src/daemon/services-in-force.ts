@@ -121,7 +121,7 @@ function requestServices(lasting: LastingServices, { levels, ...configured }: Om
   return {
     ...{ guard, log, audit, metrics, keptAnswers, publications, transfers, draining },
     limits: config.limits,
-    busySeconds: () => token.busySeconds,
+    busySeconds: (sender) => token.busySeconds(sender),
     callerAtOnce: (request) => withTenant(callerAtOnce(request, clients)),
     callerOf: async (request) => withTenant(await callerOf(request, clients)),
     admit: (caller, role, cut) => clients.admit(caller, role, cut),

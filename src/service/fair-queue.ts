@@ -31,6 +31,15 @@ class Shares<Key, Queue extends { readonly length: number }> {
     return this.#length;
   }
 
+  /** How many keys would have items waiting if this one had. */
+  keysWith(key: Key): number {
+    return this.#waiting.size + (this.#waiting.has(key) ? 0 : 1);
+  }
+
+  waitingOf(key: Key): Queue | undefined {
+    return this.#waiting.has(key) ? this.#of(key).queue : undefined;
+  }
+
   /** Returns the queue to which the caller adds one item. */
   add(key: Key): Queue {
     const share = this.#of(key);
@@ -102,6 +111,19 @@ export class FairQueue<T> {
 
   get length(): number {
     return this.#tenants.length;
+  }
+
+  /**
+   * Returns how many items are taken before one that the sender would add now, if all cost the
+   * same: others have as many turns as this tenant and this client, and no more than they have
+   * items.
+   */
+  ahead(sender: Sender | undefined): number {
+    const clients = this.#tenants.waitingOf(sender?.tenant);
+    if (clients === undefined) return Math.min(this.length, this.#tenants.keysWith(sender?.tenant) - 1);
+    const own = clients.waitingOf(sender?.client)?.length ?? 0;
+    const ofTenant = Math.min(clients.length, (own + 1) * clients.keysWith(sender?.client) - 1);
+    return Math.min(this.length, (ofTenant + 1) * this.#tenants.keysWith(sender?.tenant) - 1);
   }
 
   /**

@@ -68,7 +68,7 @@ function request(changes: Partial<TokenRequest> = {}): TokenRequest & Seen {
   nextId += 1;
   return {
     ...{ id, operation: 'sign', code: operations.sign, body: Buffer.alloc(0), queuedAtMs: now, deadlineMs: now + 12_000 },
-    ...{ repeatable: true, repeated: false, slow: false },
+    ...{ sender: undefined, repeatable: true, repeated: false, slow: false, continues: false, expectedMs: undefined },
     settle: (settled) => void seen.settled.push(settled),
     fail: (error) => void seen.failed.push(error),
     ...changes,
@@ -168,7 +168,7 @@ describe('requests to the threads of the host', () => {
     expect([counts(link), dispatcher.waiting]).toEqual([[4, 32], 6]);
   });
 
-  it('are as many at a thread as 3 ms of work', async () => {
+  it('are added at a thread as long as it has 3 ms of work or less', async () => {
     const link = await connected(1);
     for (let count = 0; count < 16; count += 1) {
       const [one] = add(1);
@@ -176,7 +176,7 @@ describe('requests to the threads of the host', () => {
     }
     // (15/16)^16 = 0.356 ms.
     add(20);
-    expect(counts(link)).toEqual([8]);
+    expect(counts(link)).toEqual([9]);
   });
 
   it('wait in their order while there is no host', async () => {
@@ -238,6 +238,82 @@ describe('requests to the threads of the host', () => {
   });
 });
 
+describe('requests of several tenants', () => {
+  const [crowd, crowdsOther, alone] = [
+    { tenant: 'crowd', client: 'one' },
+    { tenant: 'crowd', client: 'other' },
+    { tenant: 'alone', client: 'one' },
+  ];
+
+  /** Answers what is at the only thread until nothing waits, and returns the numbers in the order in which they went. */
+  function drained(link: HostLink, all: readonly TokenRequest[], tokenMicroseconds: (one: TokenRequest) => number): number[] {
+    const gone: number[] = [];
+    const byId = new Map(all.map((one) => [one.id, one]));
+    for (let [next] = atThreads(link)[0] ?? []; next !== undefined; [next] = atThreads(link)[0] ?? []) {
+      gone.push(next);
+      const one = byId.get(next);
+      if (one === undefined) throw new Error('a request that is not of this test');
+      answer(link, one, tokenMicroseconds(one));
+    }
+    return gone;
+  }
+
+  it('go in turns, and so do those of the clients of one tenant', async () => {
+    const link = await connected(1);
+    const before = add(4, { sender: crowd });
+    const many = add(6, { sender: crowd });
+    const few = add(2, { sender: crowdsOther });
+    const single = add(2, { sender: alone });
+    const order = drained(link, [...before, ...many, ...few, ...single], () => 1000);
+    // The last to come is served next, after what the thread has.
+    expect(order).toEqual([1, 2, 3, 4, 13, 11, 14, 5, 12, 6, 7, 8, 9, 10]);
+  });
+
+  it('share the time of the token, not the number of requests', async () => {
+    const link = await connected(1);
+    const long = add(12, { sender: crowd });
+    const short = add(12, { sender: alone });
+    const order = drained(link, [...long, ...short], (one) => (one.sender === crowd ? 4000 : 1000));
+    // By the time at which the short ones are made, they took 12 ms; of the long ones, of 4 ms each, few have gone.
+    expect(order.slice(0, order.indexOf(24)).filter((id) => id <= 12).length).toBeLessThanOrEqual(8);
+    expect(order).toHaveLength(24);
+  });
+
+  it.each([
+    ['another tenant', alone],
+    ['another client of the tenant', crowdsOther],
+    ['the service itself', undefined],
+  ])('are accepted from %s, while the queue is full for one that has filled it', async (_, other) => {
+    host = await new PlayedHost(1).listen();
+    dispatcher = dispatcherWith({ queueMaxRequests: 10 });
+    add(10, { sender: crowd });
+    expect(() => add(1, { sender: crowd })).toThrow(TokenBusy);
+    expect([dispatcher.busySeconds(crowd), dispatcher.busySeconds(other)]).toEqual([1, undefined]);
+    add(5, { sender: other });
+    expect(() => add(1, { sender: other })).toThrow(TokenBusy);
+    expect(dispatcher.waiting).toBe(15);
+  });
+
+  it('are accepted where they belong to a request that has begun', async () => {
+    host = await new PlayedHost(1).listen();
+    dispatcher = dispatcherWith({ queueMaxRequests: 3 });
+    add(3, { sender: crowd });
+    add(1, { sender: crowd, continues: true });
+    expect(dispatcher.waiting).toBe(4);
+  });
+
+  it('hold a thread for no longer than another one waits: of what takes long, two are at a thread', async () => {
+    const link = await connected(2);
+    add(10, { sender: crowd, expectedMs: 20 });
+    expect(counts(link)).toEqual([2, 2]);
+    add(1, { sender: alone });
+    const [first] = link.threads[0]?.pending.values() ?? [];
+    if (first === undefined) throw new Error('a request at the thread');
+    answer(link, first, 20_000);
+    expect(atThreads(link)[0]).toEqual([3, 11]);
+  });
+});
+
 describe('a queue', () => {
   const busyAfter = (count: number, changes: Partial<TokenRequest> = {}): unknown => {
     add(count, changes);
@@ -253,11 +329,11 @@ describe('a queue', () => {
     host = await new PlayedHost(1).listen();
     dispatcher = dispatcherWith({ queueMaxRequests: 3 });
     add(2);
-    expect(dispatcher.busySeconds).toBeUndefined();
+    expect(dispatcher.busySeconds(undefined)).toBeUndefined();
     const busy = busyAfter(1);
     expect(busy).toBeInstanceOf(TokenBusy);
     expect(busy).toMatchObject({ nothingDone: true, retryAfterSeconds: 1 });
-    expect([dispatcher.waiting, dispatcher.busySeconds]).toEqual([3, 1]);
+    expect([dispatcher.waiting, dispatcher.busySeconds(undefined)]).toEqual([3, 1]);
     // Keys have a queue of their own.
     expect(busyAfter(3, { slow: true })).toMatchObject({ retryAfterSeconds: 1 });
     expect(dispatcher.waiting).toBe(6);
@@ -267,7 +343,7 @@ describe('a queue', () => {
     host = await new PlayedHost(1).listen();
     // 16 take 8 seconds; half of 17 of them are made in 5.
     expect(busyAfter(17, { slow: true })).toMatchObject({ retryAfterSeconds: 5 });
-    expect([dispatcher.waiting, dispatcher.busySeconds]).toEqual([17, undefined]);
+    expect([dispatcher.waiting, dispatcher.busySeconds(undefined)]).toEqual([17, undefined]);
   });
 
   it('is longer where more threads make keys', async () => {
@@ -284,12 +360,12 @@ describe('a queue', () => {
     if (one === undefined) throw new Error('one request');
     // A sixteenth of 16,001 ms, and of 1 ms the rest: 1001 ms.
     answer(link, one, 16_001_000);
-    add(8);
-    expect([counts(link), dispatcher.busySeconds]).toEqual([[4, 4], undefined]);
+    add(4);
+    expect([counts(link), dispatcher.busySeconds(undefined)]).toEqual([[2, 2], undefined]);
     add(15);
-    expect(dispatcher.busySeconds).toBeUndefined();
+    expect(dispatcher.busySeconds(undefined)).toBeUndefined();
     add(1);
-    expect(dispatcher.busySeconds).toBe(5);
+    expect(dispatcher.busySeconds(undefined)).toBe(5);
     expect(() => add(1)).toThrow(TokenBusy);
   });
 });

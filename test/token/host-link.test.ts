@@ -34,7 +34,8 @@ async function connect(events: Partial<LinkEvents> = {}): Promise<HostLink> {
 function request(id: number, slow = false): TokenRequest {
   const [queuedAtMs, deadlineMs] = [0, Infinity];
   const common = { operation: 'sign', code: operations.sign, body: Buffer.from(`body ${id}`), queuedAtMs, deadlineMs } as const;
-  return { ...common, id, repeatable: true, repeated: false, slow, settle: () => undefined, fail: () => undefined };
+  const whose = { sender: undefined, continues: false, expectedMs: undefined };
+  return { ...common, ...whose, id, repeatable: true, repeated: false, slow, settle: () => undefined, fail: () => undefined };
 }
 
 const reply = (id: number, text = '', status: number = statuses.ok): Buffer => encodeAnswer(id, status, 5, Buffer.from(text));

@@ -4,7 +4,7 @@ import { RegistrationEnded, type Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
 import type { Ticket } from '../limits/request-quota.ts';
-import { currentRequest } from '../../telemetry/current-request.ts';
+import { currentRequest, type Sender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
 import { admitted } from './admitted.ts';
 import { endingOf, noLongerRegistered, overloaded } from './ending-of.ts';
@@ -87,11 +87,11 @@ async function serveNow(
   { request, response }: Exchange,
   workOf: (admitted: AdmittedRequest) => RequestWork,
 ): Promise<void> {
-  if (kind.usesToken) checkToken(services);
+  if (kind.usesToken) checkToken(services, request);
   const reached = await reach(kind, services, request, response);
   const { caller, admission, ticket, address } = reached;
   const identity = currentRequest();
-  if (identity !== undefined) identity.sender = { tenant: caller.tenant, client: caller.spkiSha256 };
+  if (identity !== undefined) identity.sender = senderOf(caller);
   await admitted(reached, response, async () => {
     const work = workOf({ services, request, response, caller, admission, ticket });
     let isAnswered = false;
@@ -153,7 +153,12 @@ export async function stillAdmitted(admission: Admission): Promise<void> {
   }
 }
 
-function checkToken({ busySeconds }: RequestServices): void {
-  const seconds = busySeconds();
+function senderOf({ tenant, spkiSha256 }: Caller): Sender {
+  return { tenant, client: spkiSha256 };
+}
+
+function checkToken({ busySeconds, callerAtOnce }: RequestServices, request: IncomingMessage): void {
+  const caller = callerAtOnce(request);
+  const seconds = busySeconds(caller === undefined ? undefined : senderOf(caller));
   if (seconds !== undefined) throw overloaded(seconds);
 }

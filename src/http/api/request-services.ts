@@ -10,6 +10,7 @@ import type { KeptAnswers } from '../../idempotency/kept-answers.ts';
 import type { Context } from '../../operations/operation.ts';
 import type { Draining } from '../../service/draining.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { Sender } from '../../telemetry/current-request.ts';
 import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import type { Guard } from './guard.ts';
 
@@ -30,9 +31,10 @@ export interface RequestServices {
   /** Refuses new work while the service is shutting down, and waits for work that has begun. */
   readonly draining: Pick<Draining, 'refusing' | 'during'>;
   /**
-   * Seconds after which a retry makes sense, while the token could not serve a new request in time.
+   * Seconds after which a retry makes sense, while the token could not serve a new request of this
+   * sender in time.
    */
-  readonly busySeconds: () => number | undefined;
+  readonly busySeconds: (sender: Sender | undefined) => number | undefined;
   /** As `callerOf`, unless the state store must be looked at: then undefined. */
   readonly callerAtOnce: (request: IncomingMessage) => Caller | undefined;
   /** Returns the registered client behind a connection. */

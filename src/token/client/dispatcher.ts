@@ -1,3 +1,4 @@
+import type { Sender } from '../../telemetry/current-request.ts';
 import { TokenBusy, TokenUnavailable } from '../token.ts';
 import { FieldReader } from '../wire/fields.ts';
 import { statuses, type Answer } from '../wire/frames.ts';
@@ -7,8 +8,8 @@ import { RequestLane, type TokenRequest } from './request-lane.ts';
 import type { ThreadLink } from './thread-link.ts';
 
 /**
- * Work that a thread is given ahead: enough to cover an answer's round trip, and little enough to
- * be fair.
+ * Work that a thread has when it is given one more request: enough to cover an answer's round trip,
+ * and little enough to be fair.
  */
 const workAheadMs = 3;
 /**
@@ -20,12 +21,13 @@ const quickTokenMs = 0.2;
 const aloneMs = 1.5;
 /** Nothing waits for a thread that has not answered for longer than this. */
 const awaitedMs = 3;
-const minRequestsAtThread = 4;
+/** While one is being worked on, the next one is at hand, however long each takes. */
+const minRequestsAtThread = 2;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
 /**
- * A queue is full when waiting would take this share of the deadline, so that every accepted
- * request is served in time.
+ * The queue is full for a client that would wait for this share of the deadline, so that every
+ * accepted request is served in time.
  */
 const fullShare = 0.8;
 /** Longer than the margin of a request, so that the host's own deadline comes first. */
@@ -74,11 +76,11 @@ export class Dispatcher {
   }
 
   /**
-   * Seconds to wait before another attempt, if a quick request would now be refused because the
-   * queue is full; otherwise undefined.
+   * Seconds to wait before another attempt, if a quick request of this sender would now be refused
+   * because the queue is full; otherwise undefined.
    */
-  get busySeconds(): number | undefined {
-    return this.#busySeconds(this.#quick, this.#link?.threads.length ?? 1);
+  busySeconds(sender: Sender | undefined): number | undefined {
+    return this.#busySeconds(this.#quick, this.#link?.threads.length ?? 1, sender);
   }
 
   /** @throws {TokenUnavailable | TokenBusy} */
@@ -87,9 +89,10 @@ export class Dispatcher {
       throw new TokenUnavailable('the token host has been down for too long', { nothingDone: true });
     }
     const threads = this.#link?.threads.length ?? 1;
-    const busy = this.#busySeconds(this.#laneOf(request), request.slow ? slowAtOnce(threads) : threads);
+    const lane = this.#laneOf(request);
+    const busy = request.continues ? undefined : this.#busySeconds(lane, request.slow ? slowAtOnce(threads) : threads, request.sender);
     if (busy !== undefined) throw new TokenBusy(busy);
-    this.#laneOf(request).push(request);
+    lane.push(request);
     this.#dispatch();
   }
 
@@ -119,7 +122,7 @@ export class Dispatcher {
 
   answered(link: HostLink, request: TokenRequest, answer: Answer): void {
     const tokenMs = answer.tokenMicroseconds / 1000;
-    this.#laneOf(request).learn(tokenMs);
+    this.#laneOf(request).learn(request, tokenMs);
     this.#observe(request.operation, answer.status, Math.max(0, performance.now() - request.queuedAtMs - tokenMs), tokenMs);
     const fault = answer.status === statuses.fault ? new FieldReader(answer.body).u32() : undefined;
     if (fault !== undefined && hostIsFaultyAfter(fault)) {
@@ -157,19 +160,18 @@ export class Dispatcher {
     if (link === undefined || link.draining) return;
     // All threads never make keys at once: signatures would have to wait.
     while (this.#slow.length > 0 && link.threads.filter(({ slow }) => slow).length < slowAtOnce(link.threads.length)) {
-      const thread = leastBusy(link.threads, Infinity);
+      const thread = leastBusy(link.threads, () => true);
       const request = thread === undefined ? undefined : this.#slow.take();
       if (thread === undefined || request === undefined) break;
       thread.send(request);
     }
-    const most = Math.min(maxRequestsAtThread, Math.max(minRequestsAtThread, Math.floor(workAheadMs / this.#quick.meanMs)));
-    if (this.#quick.meanMs < quickTokenMs) this.#dispatchBatches(link.threads, most);
-    else this.#dispatchOneByOne(link.threads, most);
+    if (this.#quick.meanMs < quickTokenMs) this.#dispatchBatches(link.threads);
+    else this.#dispatchOneByOne(link.threads);
   }
 
-  #dispatchOneByOne(threads: readonly ThreadLink[], most: number): void {
+  #dispatchOneByOne(threads: readonly ThreadLink[]): void {
     while (this.#quick.length > 0) {
-      const thread = leastBusy(threads, most);
+      const thread = leastBusy(threads, hasRoom);
       const request = thread === undefined ? undefined : this.#quick.take();
       if (thread === undefined || request === undefined) break;
       thread.send(request);
@@ -180,7 +182,7 @@ export class Dispatcher {
    * Gives a thread that is not at work one batch: what comes later waits for its answers, unless
    * that is much, or the answers do not come.
    */
-  #dispatchBatches(threads: readonly ThreadLink[], most: number): void {
+  #dispatchBatches(threads: readonly ThreadLink[]): void {
     const now = performance.now();
     for (const thread of threads) {
       if (thread.slow || thread.isAtWork) continue;
@@ -189,7 +191,7 @@ export class Dispatcher {
         this.#lookAgain();
         return;
       }
-      while (thread.pending.size < most) {
+      while (hasRoom(thread)) {
         const request = this.#quick.take();
         if (request === undefined) return;
         thread.send(request);
@@ -223,10 +225,11 @@ export class Dispatcher {
     }
   }
 
-  #busySeconds(lane: RequestLane, threads: number): number | undefined {
-    const waitMs = lane.expectedWaitMs(threads);
-    const full = lane.length >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
-    // By then half of the requests that wait now have been served.
+  #busySeconds(lane: RequestLane, threads: number, sender: Sender | undefined): number | undefined {
+    const ahead = lane.ahead(sender);
+    const waitMs = (ahead * lane.meanMs) / Math.max(1, threads);
+    const full = ahead >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
+    // By then half of those that are served before have been.
     return full ? Math.max(1, Math.ceil(waitMs / 2000)) : undefined;
   }
 
@@ -240,11 +243,16 @@ function slowAtOnce(threads: number): number {
   return Math.max(1, threads - 1);
 }
 
-/** Returns the thread with the fewest requests, fewer than `most`, that is not making a key. */
-function leastBusy(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
+/** Whether a thread may be given one more request. */
+function hasRoom({ pending, pendingMs }: ThreadLink): boolean {
+  return pending.size < minRequestsAtThread || (pending.size < maxRequestsAtThread && pendingMs <= workAheadMs);
+}
+
+/** Returns the thread with the fewest requests that is allowed, and is not making a key. */
+function leastBusy(threads: readonly ThreadLink[], isAllowed: (thread: ThreadLink) => boolean): ThreadLink | undefined {
   let best: ThreadLink | undefined;
   for (const thread of threads) {
-    if (thread.slow || thread.pending.size >= most) continue;
+    if (thread.slow || !isAllowed(thread)) continue;
     if (best === undefined || thread.pending.size < best.pending.size) best = thread;
   }
   return best;

@@ -1,3 +1,5 @@
+import { FairQueue } from '../../service/fair-queue.ts';
+import type { Sender } from '../../telemetry/current-request.ts';
 import type { OperationName, Answer } from '../wire/frames.ts';
 
 /**
@@ -8,6 +10,8 @@ export interface TokenRequest {
   readonly operation: OperationName;
   readonly code: number;
   readonly body: Uint8Array;
+  /** The client whose request causes it. Undefined: the service itself. */
+  readonly sender: Sender | undefined;
   readonly queuedAtMs: number;
   readonly deadlineMs: number;
   /** May be sent again after the host died: everything but the creation of a key. */
@@ -15,6 +19,14 @@ export interface TokenRequest {
   repeated: boolean;
   /** Keeps its thread busy for long (the generation of a key). */
   readonly slow: boolean;
+  /**
+   * Is the rest of what an accepted request has begun: a full queue does not refuse it any more.
+   */
+  readonly continues: boolean;
+  /**
+   * Expected time of the token. Undefined until it is queued, where only the mean of all is known.
+   */
+  expectedMs: number | undefined;
   settle(answer: Answer): void;
   fail(error: Error): void;
 }
@@ -23,11 +35,12 @@ export interface TokenRequest {
 const meanWeight = 1 / 16;
 
 /**
- * Requests of one kind that wait for a thread of the host, oldest first, and the mean time that the
- * token takes for one.
+ * Requests of one kind that wait for a thread of the host, and the mean time that the token takes
+ * for one. Tenants, and the clients of each, have equal shares of the token's time; those of one
+ * client are served in their order.
  */
 export class RequestLane {
-  #waiting: TokenRequest[] = [];
+  readonly #waiting = new FairQueue<TokenRequest>();
   #meanMs: number;
 
   /** @param firstGuessMs assumed time for one request, until the first answers arrive */
@@ -44,36 +57,37 @@ export class RequestLane {
     return this.#meanMs;
   }
 
-  learn(tokenMs: number): void {
+  /** Notes how long the token worked on a request that was taken from this lane. */
+  learn({ sender, expectedMs = this.#meanMs }: Pick<TokenRequest, 'sender' | 'expectedMs'>, tokenMs: number): void {
+    this.#waiting.charge(sender, tokenMs - expectedMs);
     this.#meanMs += (tokenMs - this.#meanMs) * meanWeight;
   }
 
   push(request: TokenRequest): void {
-    this.#waiting.push(request);
+    request.expectedMs ??= this.#meanMs;
+    this.#waiting.push(request, request.sender, request.expectedMs);
   }
 
   /** Queues a request that was in flight when its host ended. */
   pushFront(request: TokenRequest): void {
-    this.#waiting.unshift(request);
+    this.#waiting.pushFront(request, request.sender, request.expectedMs);
   }
 
   take(): TokenRequest | undefined {
-    return this.#waiting.shift();
+    return this.#waiting.take();
   }
 
   takeAll(): TokenRequest[] {
-    return this.#waiting.splice(0);
+    return this.#waiting.takeWhere(() => true);
   }
 
   /** Removes and returns the requests whose deadline has passed. */
   takeExpired(nowMs: number): TokenRequest[] {
-    const expired = this.#waiting.filter(({ deadlineMs }) => deadlineMs <= nowMs);
-    if (expired.length > 0) this.#waiting = this.#waiting.filter(({ deadlineMs }) => deadlineMs > nowMs);
-    return expired;
+    return this.#waiting.length === 0 ? [] : this.#waiting.takeWhere(({ deadlineMs }) => deadlineMs <= nowMs);
   }
 
-  /** Expected time that a new request waits for one of `threads`. */
-  expectedWaitMs(threads: number): number {
-    return (this.#waiting.length * this.#meanMs) / Math.max(1, threads);
+  /** Number of requests that are served before a new one of this sender. */
+  ahead(sender: Sender | undefined): number {
+    return this.#waiting.ahead(sender);
   }
 }

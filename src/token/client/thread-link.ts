@@ -37,6 +37,13 @@ export class ThreadLink {
     });
   }
 
+  /** Time that the token is expected to take for the pending requests. */
+  get pendingMs(): number {
+    let sum = 0;
+    for (const { expectedMs = 0 } of this.pending.values()) sum += expectedMs;
+    return sum;
+  }
+
   /** Whether a slow request (key generation) is in progress: nothing is queued behind it. */
   get slow(): boolean {
     return this.#slow > 0;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { z } from 'zod';
 import type { KeyType } from '../../config/key-types.ts';
+import type { Sender } from '../../telemetry/current-request.ts';
 import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
@@ -20,7 +21,7 @@ import {
   type TokenMacKey,
 } from '../token.ts';
 import { FieldWriter } from '../wire/fields.ts';
-import { maxLongRequestBytes, maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
+import { statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import {
   keysInAnswerMax,
   readClaimOutcome,
@@ -35,17 +36,18 @@ import {
 } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeIdentitySign, writeServiceSign, writeSign } from '../wire/sign-message.ts';
-import { bodyOf, listIn, signOutcome } from './answers.ts';
+import { bodyOf, listIn } from './answers.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
 import type { HostSettings } from './host-process.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
 import { macKeyFault, macKeyRequests, messageRequests } from './service-requests.ts';
+import { SignatureMessages } from './signature-messages.ts';
+import { TokenRequests, type Part } from './token-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
 const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
-/** Operations that are never repeated: the first attempt may already have made a key. */
-const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
+/** The host ends itself at a call's own time-out; this leaves time for a repeated request. */
 const marginMs = 2000;
 const connectPollMs = 10;
 /** A start takes longer than one call: process, module, login, listing of the keys. */
@@ -56,13 +58,14 @@ export class TokenClient implements Token {
   readonly #config: TokenConfig;
   readonly #dispatcher: Dispatcher;
   readonly #supervisor: HostSupervisor;
-  #nextId = 1;
+  readonly #requests: TokenRequests;
   #stopped = false;
   #supervised = false;
   /** Why no further host is started. */
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
   #expectedMacKey: Uint8Array | undefined;
+  readonly #signatures = new SignatureMessages();
 
   /** Service keys that sign whole messages. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => this.#request(operation, body));
@@ -82,6 +85,7 @@ export class TokenClient implements Token {
     { servesOperator = false, tokenOwner }: Partial<Pick<HostSettings, 'servesOperator' | 'tokenOwner'>> = {},
   ) {
     this.#config = config;
+    this.#requests = new TokenRequests(config.callTimeoutSeconds * 1000 + marginMs);
     const limits = {
       queueMaxRequests: config.queueMaxRequests,
       deadlineMs: config.callTimeoutSeconds * 1000,
@@ -171,11 +175,11 @@ export class TokenClient implements Token {
   }
 
   /**
-   * Seconds to wait before another attempt; undefined if the token would serve a new request in
-   * time.
+   * Seconds to wait before another attempt; undefined if the token would serve a new request of
+   * this sender in time.
    */
-  get busySeconds(): number | undefined {
-    return this.#dispatcher.busySeconds;
+  busySeconds(sender: Sender | undefined): number | undefined {
+    return this.#dispatcher.busySeconds(sender);
   }
 
   /** Process id of the host, if this client started it. */
@@ -208,11 +212,13 @@ export class TokenClient implements Token {
   }
 
   async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
-    return signOutcome(await this.#request('sign', writeSign(id, algorithm, digests, proofs)));
+    const write = (some: readonly Uint8Array[]): Buffer => writeSign(id, algorithm, some, proofs);
+    return this.#signatures.sign(id, digests, write, async (body, part) => this.#request('sign', body, part));
   }
 
   async signAsIdentity(id: KeyId, algorithm: SignatureAlgorithm, zones: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
-    return signOutcome(await this.#request('signAsIdentity', writeIdentitySign(id, algorithm, zones, proofs)));
+    const write = (some: readonly Uint8Array[]): Buffer => writeIdentitySign(id, algorithm, some, proofs);
+    return this.#signatures.sign(id, zones, write, async (body, part) => this.#request('signAsIdentity', body, part));
   }
 
   async verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome> {
@@ -265,30 +271,11 @@ export class TokenClient implements Token {
     return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey);
   }
 
-  #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
+  #request(operation: OperationName, body: Uint8Array, part?: Part): Promise<Answer> {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service is shutting down');
-    // The host would close the connection, and other requests would fail with it.
-    const maxBytes = operation === 'signAsService' ? maxLongRequestBytes : maxRequestBytes;
-    if (body.length > maxBytes) throw new RangeError(`the request to the token has ${body.length} bytes, more than ${maxBytes}`);
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const id = this.#nextId;
-    this.#nextId = (id % 0xffffffff) + 1;
-    const now = performance.now();
-    this.#dispatcher.add({
-      id,
-      operation,
-      code: operations[operation],
-      body,
-      queuedAtMs: now,
-      // The host ends itself at the same time-out; the margin leaves time for a repeated request.
-      deadlineMs: now + this.#config.callTimeoutSeconds * 1000 + marginMs,
-      repeatable: !creations.has(operation),
-      repeated: false,
-      slow: operation === 'createKey',
-      settle: resolve,
-      fail: reject,
-    });
-    return promise;
+    const { request, answer } = this.#requests.make(operation, body, part);
+    this.#dispatcher.add(request);
+    return answer;
   }
 }
