@@ -56,7 +56,12 @@ const ticksPerSecond = 100;
 
 /** Returns the processor time that all processes of the running quickstart have taken. */
 export function cpuSeconds(): number {
-  const ticks = signetdPids().map((pid) => {
+  return cpuSecondsOf(signetdPids());
+}
+
+/** Returns the processor time that some processes have taken. */
+export function cpuSecondsOf(pids: readonly number[]): number {
+  const ticks = pids.map((pid) => {
     // The name of the program stands in parentheses, and may have spaces (proc(5)).
     const [, rest = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
     const fields = rest.split(' ');

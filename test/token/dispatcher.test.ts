@@ -302,6 +302,22 @@ describe('requests of several tenants', () => {
     expect(dispatcher.waiting).toBe(4);
   });
 
+  it('count with what continues them: a request of 300 ms fills the queue as three of 100 ms do', async () => {
+    dispatcher = dispatcherWith({ queueMaxRequests: 1000 });
+    const link = await connected(1);
+    for (let count = 0; count < 200; count += 1) {
+      for (const continues of [false, true, true]) {
+        const [one] = add(1, { sender: crowd, continues });
+        if (one !== undefined) answer(link, one, 100_000);
+      }
+    }
+    // Two are at the thread, and 8 s of the deadline are 26 of 300 ms.
+    add(2 + 26, { sender: crowd });
+    expect(dispatcher.busySeconds(crowd)).toBeUndefined();
+    add(1, { sender: crowd });
+    expect(dispatcher.busySeconds(crowd)).toBe(5);
+  });
+
   it('hold a thread for no longer than another one waits: of what takes long, two are at a thread', async () => {
     const link = await connected(2);
     add(10, { sender: crowd, expectedMs: 20 });

@@ -226,9 +226,8 @@ export class Dispatcher {
   }
 
   #busySeconds(lane: RequestLane, threads: number, sender: Sender | undefined): number | undefined {
-    const ahead = lane.ahead(sender);
-    const waitMs = (ahead * lane.meanMs) / Math.max(1, threads);
-    const full = ahead >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
+    const { requests, waitMs } = lane.ahead(sender, threads);
+    const full = requests >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
     // By then half of those that are served before have been.
     return full ? Math.max(1, Math.ceil(waitMs / 2000)) : undefined;
   }

@@ -1,0 +1,162 @@
+/**
+ * How long the requests of one tenant take while another one asks for as much as it can, within the
+ * limits of a service's defaults, on a separate service. Arguments: words of kinds of load; all
+ * kinds where there are none.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { greedyKinds } from './greedy-requests.ts';
+import { KeepAliveClient, type KeyReference } from './keep-alive-client.ts';
+import { startOwnService, stopOwnService, type Configuration } from './own-service.ts';
+import { projectRoot, type Quickstart } from './quickstart-description.ts';
+import { cpuSecondsOf, signetdPids } from './signetd-processes.ts';
+
+const goal = 5;
+/** Each operation is asked for so often, whether earlier answers have come or not: below the limit of a client. */
+const intervalMs = 25;
+const [idleSeconds, loadSeconds, rampSeconds] = [5, 10, 1];
+const connections = 32;
+/** An answer that takes longer counts as if it had taken this. */
+const answerMaxMs = 60_000;
+/** After a load, the service has ended what it was asked for. */
+const quiet = { seconds: 1, cpuSeconds: 0.15, waitMaxSeconds: 180 };
+
+const operations = {
+  checkKey: async (client: KeepAliveClient, { reference }: KeyReference) => client.call('pki/checkKey', { keyReference: { reference } }),
+  sign: async (client: KeepAliveClient, key: KeyReference) => client.sign(key),
+} as const;
+type Operation = keyof typeof operations;
+const names = ['checkKey', 'sign'] as const satisfies readonly Operation[];
+type Times = Readonly<Record<Operation, readonly number[]>>;
+
+/** The limits of the defaults: the quickstart's own are those of a service without any. */
+function withDefaults(configuration: Configuration): Configuration {
+  return { ...configuration, limits: {} };
+}
+
+/** Asks for each operation at its pace, and returns the times of the answers, in milliseconds. */
+async function measured(client: KeepAliveClient, key: KeyReference, seconds: number): Promise<Times> {
+  const open: Promise<void>[] = [];
+  const times: Record<Operation, number[]> = { checkKey: [], sign: [] };
+  const ask = async (name: Operation): Promise<void> => {
+    const begun = performance.now();
+    await Promise.race([operations[name](client, key).catch(() => delay(answerMaxMs)), delay(answerMaxMs, undefined, { ref: false })]);
+    times[name].push(performance.now() - begun);
+  };
+  const begun = performance.now();
+  for (let turn = 0; performance.now() - begun < seconds * 1000; turn += 1) {
+    for (const [index, name] of names.entries()) {
+      await delay(Math.max(0, begun + (turn + index / names.length) * intervalMs - performance.now()));
+      open.push(ask(name));
+    }
+  }
+  await Promise.all(open);
+  return times;
+}
+
+/** Runs the work while the greedy tenant is at its own; returns the number of its answers too. */
+async function underLoad<T>(
+  directory: string,
+  kind: string,
+  work: () => Promise<T>,
+): Promise<{ readonly value: T; readonly answers: number }> {
+  const script = fileURLToPath(new URL('./greedy-tenant.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, directory, kind], {
+    cwd: projectRoot,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const begun = Promise.withResolvers<void>();
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      begun.reject(new Error(`the load "${kind}" ended early`));
+      resolve();
+    });
+  });
+  begun.promise.catch(() => undefined);
+  let answers = 0;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line === 'begin') begun.resolve();
+    else answers += 1;
+  });
+  try {
+    await begun.promise;
+    await delay(rampSeconds * 1000);
+    const value = await work();
+    return { value, answers };
+  } finally {
+    child.stdin.end();
+    await ended;
+  }
+}
+
+async function becomesQuiet(directory: string): Promise<void> {
+  for (let waited = 0; waited < quiet.waitMaxSeconds; waited += quiet.seconds) {
+    const before = cpuSecondsOf(signetdPids(directory));
+    await delay(quiet.seconds * 1000);
+    if (cpuSecondsOf(signetdPids(directory)) - before < quiet.cpuSeconds) return;
+  }
+}
+
+function p99(times: readonly number[]): number {
+  return times.toSorted((left, right) => left - right)[Math.ceil(times.length * 0.99) - 1] ?? Number.NaN;
+}
+
+function ms(value: number): string {
+  return value < 100 ? value.toFixed(1) : value.toFixed(0);
+}
+
+interface Row {
+  readonly kind: string;
+  readonly answers: number;
+  readonly times: Times;
+}
+
+function lines({ kind, answers, times }: Row, idle: Times): string[] {
+  return names.map((name) => {
+    const limit = goal * p99(idle[name]);
+    const slowest = p99(times[name]);
+    return `${name} beside ${kind} (${answers} answered): p99 ${ms(slowest)} ms; limit ${ms(limit)} ms, ${goal} times that of an idle service; ratio ${(slowest / limit).toFixed(2)}`;
+  });
+}
+
+async function rowsOf(quickstart: Quickstart, directory: string, kinds: readonly string[]): Promise<string[]> {
+  const client = new KeepAliveClient(quickstart, quickstart.clients.other, connections);
+  const key = await client.create('PASSWORD');
+  const idle: Record<Operation, number[]> = { checkKey: [], sign: [] };
+  const rows: Row[] = [];
+  try {
+    // The first requests compile what is used often, and open the connections.
+    for (let round = 0; round < 2; round += 1) await measured(client, key, idleSeconds);
+    for (const kind of kinds) {
+      process.stderr.write(`bench: ${kind}\n`);
+      await becomesQuiet(directory);
+      const before = await measured(client, key, idleSeconds);
+      for (const name of names) idle[name].push(...before[name]);
+      const { value: times, answers } = await underLoad(directory, kind, async () => measured(client, key, loadSeconds));
+      rows.push({ kind, answers, times });
+      for (const line of lines({ kind, answers, times }, idle)) process.stderr.write(`bench:   ${line}\n`);
+    }
+    return [
+      ...names.map((name) => `${name} of an idle service: p99 ${ms(p99(idle[name]))} ms, of ${idle[name].length}`),
+      ...rows.flatMap((row) => lines(row, idle)),
+    ];
+  } finally {
+    client.close();
+  }
+}
+
+const words = process.argv.slice(2);
+const kinds = Object.keys(greedyKinds).filter((kind) => words.length === 0 || words.some((word) => kind.includes(word)));
+const directory = mkdtempSync(join(tmpdir(), 'signetd-fairness-'));
+try {
+  for (const line of await rowsOf(startOwnService(directory, withDefaults), directory, kinds)) console.log(line);
+} finally {
+  stopOwnService(directory);
+  rmSync(directory, { recursive: true, force: true });
+}
+process.exit(0);
