@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { greedyKinds } from './greedy-requests.ts';
 import { KeepAliveClient, type KeyReference } from './keep-alive-client.ts';
-import { startOwnService, stopOwnService, type Configuration } from './own-service.ts';
+import { startOwnService, stopOwnService, timedStart, type Configuration } from './own-service.ts';
 import { projectRoot, type Quickstart } from './quickstart-description.ts';
 import { cpuSecondsOf, signetdPids } from './signetd-processes.ts';
 
@@ -21,10 +21,10 @@ const goal = 5;
 const intervalMs = 25;
 const [idleSeconds, loadSeconds, rampSeconds] = [5, 10, 1];
 const connections = 32;
-/** An answer that takes longer counts as if it had taken this. */
+/** An answer that takes longer, or is none, counts as if it had taken this. */
 const answerMaxMs = 60_000;
-/** After a load, the service has ended what it was asked for. */
-const quiet = { seconds: 1, cpuSeconds: 0.15, waitMaxSeconds: 180 };
+/** After a load, the service has ended what it was asked for; otherwise it is started again. */
+const quiet = { seconds: 1, cpuSeconds: 0.15, waitMaxSeconds: 60 };
 
 const operations = {
   checkKey: async (client: KeepAliveClient, { reference }: KeyReference) => client.call('pki/checkKey', { keyReference: { reference } }),
@@ -45,8 +45,11 @@ async function measured(client: KeepAliveClient, key: KeyReference, seconds: num
   const times: Record<Operation, number[]> = { checkKey: [], sign: [] };
   const ask = async (name: Operation): Promise<void> => {
     const begun = performance.now();
-    await Promise.race([operations[name](client, key).catch(() => delay(answerMaxMs)), delay(answerMaxMs, undefined, { ref: false })]);
-    times[name].push(performance.now() - begun);
+    const answered = operations[name](client, key).then(
+      () => performance.now() - begun,
+      () => answerMaxMs,
+    );
+    times[name].push(await Promise.race([answered, delay(answerMaxMs, answerMaxMs, { ref: false })]));
   };
   const begun = performance.now();
   for (let turn = 0; performance.now() - begun < seconds * 1000; turn += 1) {
@@ -59,12 +62,12 @@ async function measured(client: KeepAliveClient, key: KeyReference, seconds: num
   return times;
 }
 
-/** Runs the work while the greedy tenant is at its own; returns the number of its answers too. */
+/** Runs the work while the greedy tenant is at its own; returns how many answers it gets in a second, too. */
 async function underLoad<T>(
   directory: string,
   kind: string,
   work: () => Promise<T>,
-): Promise<{ readonly value: T; readonly answers: number }> {
+): Promise<{ readonly value: T; readonly perSecond: number }> {
   const script = fileURLToPath(new URL('./greedy-tenant.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, directory, kind], {
     cwd: projectRoot,
@@ -85,21 +88,29 @@ async function underLoad<T>(
   });
   try {
     await begun.promise;
+    const beginMs = performance.now();
     await delay(rampSeconds * 1000);
     const value = await work();
-    return { value, answers };
+    return { value, perSecond: (1000 * answers) / (performance.now() - beginMs) };
   } finally {
     child.stdin.end();
     await ended;
   }
 }
 
-async function becomesQuiet(directory: string): Promise<void> {
+/** Returns whether the service has ended its work in time. */
+async function becomesQuiet(directory: string): Promise<boolean> {
   for (let waited = 0; waited < quiet.waitMaxSeconds; waited += quiet.seconds) {
     const before = cpuSecondsOf(signetdPids(directory));
     await delay(quiet.seconds * 1000);
-    if (cpuSecondsOf(signetdPids(directory)) - before < quiet.cpuSeconds) return;
+    if (cpuSecondsOf(signetdPids(directory)) - before < quiet.cpuSeconds) return true;
   }
+  return false;
+}
+
+/** The first requests compile what is used often, and open the connections. */
+async function warmUp(client: KeepAliveClient, key: KeyReference): Promise<void> {
+  for (let round = 0; round < 2; round += 1) await measured(client, key, idleSeconds);
 }
 
 function p99(times: readonly number[]): number {
@@ -112,15 +123,15 @@ function ms(value: number): string {
 
 interface Row {
   readonly kind: string;
-  readonly answers: number;
+  readonly perSecond: number;
   readonly times: Times;
 }
 
-function lines({ kind, answers, times }: Row, idle: Times): string[] {
+function lines({ kind, perSecond, times }: Row, idle: Times): string[] {
   return names.map((name) => {
     const limit = goal * p99(idle[name]);
     const slowest = p99(times[name]);
-    return `${name} beside ${kind} (${answers} answered): p99 ${ms(slowest)} ms; limit ${ms(limit)} ms, ${goal} times that of an idle service; ratio ${(slowest / limit).toFixed(2)}`;
+    return `${name} beside ${kind} (${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s): p99 ${ms(slowest)} ms; limit ${ms(limit)} ms, ${goal} times that of an idle service; ratio ${(slowest / limit).toFixed(2)}`;
   });
 }
 
@@ -130,16 +141,19 @@ async function rowsOf(quickstart: Quickstart, directory: string, kinds: readonly
   const idle: Record<Operation, number[]> = { checkKey: [], sign: [] };
   const rows: Row[] = [];
   try {
-    // The first requests compile what is used often, and open the connections.
-    for (let round = 0; round < 2; round += 1) await measured(client, key, idleSeconds);
+    await warmUp(client, key);
     for (const kind of kinds) {
       process.stderr.write(`bench: ${kind}\n`);
-      await becomesQuiet(directory);
+      if (!(await becomesQuiet(directory))) {
+        stopOwnService(directory);
+        await timedStart(directory);
+        await warmUp(client, key);
+      }
       const before = await measured(client, key, idleSeconds);
       for (const name of names) idle[name].push(...before[name]);
-      const { value: times, answers } = await underLoad(directory, kind, async () => measured(client, key, loadSeconds));
-      rows.push({ kind, answers, times });
-      for (const line of lines({ kind, answers, times }, idle)) process.stderr.write(`bench:   ${line}\n`);
+      const { value: times, perSecond } = await underLoad(directory, kind, async () => measured(client, key, loadSeconds));
+      rows.push({ kind, perSecond, times });
+      for (const line of lines({ kind, perSecond, times }, idle)) process.stderr.write(`bench:   ${line}\n`);
     }
     return [
       ...names.map((name) => `${name} of an idle service: p99 ${ms(p99(idle[name]))} ms, of ${idle[name].length}`),

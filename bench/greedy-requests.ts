@@ -67,14 +67,6 @@ export const greedyKinds = {
       },
     }),
   },
-  'XPath filters of an existing signature, wrong password': {
-    connections: 8,
-    prepare: async ({ service }) => costlyXml({ ...(await service.createKey()), password: 'not the password' }),
-  },
-  'XPath filters of an existing signature': {
-    connections: 8,
-    prepare: async ({ service }) => costlyXml(await service.createKey()),
-  },
   "strangers' RSA keys of 16,384 bits": { connections: 30, prepare: async () => Promise.resolve(preSign(16_384, 64)) },
   "strangers' RSA keys of 8,192 bits": { connections: 30, prepare: async () => Promise.resolve(preSign(8192, 32)) },
   'PDF files of 20 MB, whose signatures are verified': { connections: 8, prepare: verifiedPdf },
@@ -84,6 +76,14 @@ export const greedyKinds = {
       sign(await service.createKey(), raw, [{ ID: 'd', base64Data: { base64Value: randomBytes(18 * megabyte).toString('base64') } }]),
   },
   'uploads of 20 MB': { connections: 8, prepare: uploads },
+  'XPath filters of an existing signature, wrong password': {
+    connections: 8,
+    prepare: async ({ service }) => costlyXml({ ...(await service.createKey()), password: 'not the password' }),
+  },
+  'XPath filters of an existing signature': {
+    connections: 8,
+    prepare: async ({ service }) => costlyXml(await service.createKey()),
+  },
 } as const satisfies Readonly<Record<string, GreedyKind>>;
 export type GreedyName = keyof typeof greedyKinds;
 

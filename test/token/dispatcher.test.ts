@@ -95,7 +95,7 @@ function answer(
   status: number = statuses.ok,
   body: Buffer = Buffer.alloc(0),
 ): void {
-  for (const { pending } of link.threads) pending.delete(one.id);
+  for (const thread of link.threads) thread.take(one.id);
   dispatcher.answered(link, one, { id: one.id, status, tokenMicroseconds, body });
 }
 
@@ -316,6 +316,21 @@ describe('requests of several tenants', () => {
     expect(dispatcher.busySeconds(crowd)).toBeUndefined();
     add(1, { sender: crowd });
     expect(dispatcher.busySeconds(crowd)).toBe(5);
+  });
+
+  it('are those of a token that is shared, until ten seconds after the last change from one to another', async () => {
+    await connected(1);
+    add(1, { sender: crowd });
+    vi.advanceTimersByTime(10_000);
+    add(1, { sender: crowd });
+    expect(dispatcher.isShared).toBe(false);
+    add(1, { sender: crowdsOther });
+    vi.advanceTimersByTime(9999);
+    expect(dispatcher.isShared).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(dispatcher.isShared).toBe(false);
+    add(1);
+    expect(dispatcher.isShared).toBe(true);
   });
 
   it('hold a thread for no longer than another one waits: of what takes long, two are at a thread', async () => {

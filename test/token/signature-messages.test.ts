@@ -48,7 +48,7 @@ const sizes = (asked: readonly Asked[]): number[] => asked.map(({ items }) => it
 describe('signatures that the token makes quickly', () => {
   it('are one message, as soon as it is known that they take little', async () => {
     const { ask, asked } = token(0.02);
-    const [messages, id] = [new SignatureMessages(), newKeyId('caller')];
+    const [messages, id] = [new SignatureMessages(() => true), newKeyId('caller')];
     await messages.sign(id, numbers(1), write, ask);
     const outcome = await messages.sign(id, numbers(100), write, ask);
     expect(sizes(asked)).toEqual([1, 100]);
@@ -58,7 +58,7 @@ describe('signatures that the token makes quickly', () => {
 
   it('follow the first one where nothing is known about the key', async () => {
     const { ask, asked } = token(0.02);
-    await new SignatureMessages().sign(newKeyId('caller'), numbers(100), write, ask);
+    await new SignatureMessages(() => true).sign(newKeyId('caller'), numbers(100), write, ask);
     expect(asked.map(({ items, continues, expectedMs }) => [items.length, continues, expectedMs])).toEqual([
       [1, false, undefined],
       [99, true, 0.02 * 99],
@@ -69,15 +69,21 @@ describe('signatures that the token makes quickly', () => {
 describe('signatures that take long', () => {
   it('go in messages of three milliseconds, two of them at once, and their values come in the order of the digests', async () => {
     const { ask, asked, seen } = token(1);
-    const outcome = await new SignatureMessages().sign(newKeyId('caller'), numbers(100), write, ask);
+    const outcome = await new SignatureMessages(() => true).sign(newKeyId('caller'), numbers(100), write, ask);
     expect(sizes(asked)).toEqual([1, ...Array.from({ length: 33 }, () => 3)]);
     expect([seen.mostAtOnce, asked.filter(({ continues }) => !continues).length]).toEqual([2, 1]);
     expect(outcome).toMatchObject({ verified: true, values: numbers(100) });
   });
 
+  it('go in longer messages while nobody else asks the token', async () => {
+    const { ask, asked } = token(1);
+    await new SignatureMessages(() => false).sign(newKeyId('caller'), numbers(100), write, ask);
+    expect(sizes(asked)).toEqual([1, ...Array.from({ length: 12 }, () => 8), 3]);
+  });
+
   it('go one by one where one takes longer than that', async () => {
     const { ask, asked } = token(7);
-    await new SignatureMessages().sign(newKeyId('caller'), numbers(5), write, ask);
+    await new SignatureMessages(() => true).sign(newKeyId('caller'), numbers(5), write, ask);
     expect(sizes(asked)).toEqual([1, 1, 1, 1, 1]);
     expect(asked[4]?.expectedMs).toBe(7);
   });
@@ -89,7 +95,7 @@ it('signatures are not begun where one of them cannot be written', async () => {
     if (items.some(([number]) => number === 9)) throw new RangeError('the last');
     return write(items);
   };
-  await expect(new SignatureMessages().sign(newKeyId('caller'), numbers(10), failing, ask)).rejects.toThrow(RangeError);
+  await expect(new SignatureMessages(() => true).sign(newKeyId('caller'), numbers(10), failing, ask)).rejects.toThrow(RangeError);
   expect(asked).toEqual([]);
 });
 
@@ -97,7 +103,7 @@ describe('a message that fails', () => {
   const sign = async (first: number, end: () => Promise<Answer>): Promise<[unknown, Asked[]]> => {
     const { ask, asked, fault } = token(7);
     fault(first, end);
-    const outcome: unknown = await new SignatureMessages()
+    const outcome: unknown = await new SignatureMessages(() => true)
       .sign(newKeyId('caller'), numbers(10), write, ask)
       .catch((error: unknown) => error);
     return [outcome, asked];

@@ -25,6 +25,8 @@ const awaitedMs = 3;
 const minRequestsAtThread = 2;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
+/** Clients that have used the token within this time are expected again. */
+const sharedMs = 10_000;
 /**
  * The queue is full for a client that would wait for this share of the deadline, so that every
  * accepted request is served in time.
@@ -57,6 +59,9 @@ export class Dispatcher {
   #later: NodeJS.Timeout | undefined;
   #link: HostLink | undefined;
   #awaySinceMs = performance.now();
+  #lastSender: Sender | undefined;
+  /** When the last request of another client than that of the request before came. */
+  #sharedAtMs = -Infinity;
 
   constructor(limits: DispatcherLimits, observe: Observe) {
     this.#limits = limits;
@@ -83,6 +88,11 @@ export class Dispatcher {
     return this.#busySeconds(this.#quick, this.#link?.threads.length ?? 1, sender);
   }
 
+  /** Whether several clients, or a client and the service itself, have used the token lately. */
+  get isShared(): boolean {
+    return performance.now() - this.#sharedAtMs < sharedMs;
+  }
+
   /** @throws {TokenUnavailable | TokenBusy} */
   add(request: TokenRequest): void {
     if (this.#link === undefined && performance.now() - this.#awaySinceMs > this.#limits.outageMs) {
@@ -92,6 +102,8 @@ export class Dispatcher {
     const lane = this.#laneOf(request);
     const busy = request.continues ? undefined : this.#busySeconds(lane, request.slow ? slowAtOnce(threads) : threads, request.sender);
     if (busy !== undefined) throw new TokenBusy(busy);
+    if (request.sender?.client !== this.#lastSender?.client) this.#sharedAtMs = performance.now();
+    this.#lastSender = request.sender;
     lane.push(request);
     this.#dispatch();
   }

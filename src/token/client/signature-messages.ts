@@ -4,8 +4,11 @@ import type { Answer } from '../wire/frames.ts';
 import { signOutcome } from './answers.ts';
 import type { Part } from './token-requests.ts';
 
-/** A message to sign holds a thread of the host for about as long, or for one signature. */
-const messageMs = 3;
+/**
+ * A message to sign holds a thread of the host for about as long, or for one signature. Each costs
+ * about a tenth of a millisecond, so they are longer while nobody else asks the token.
+ */
+const messageMs = { shared: 3, alone: 8 };
 /** While one message is answered, the next one of the same request is at hand. */
 const messagesAtOnce = 2;
 const knownKeysMax = 4096;
@@ -20,6 +23,12 @@ const meanWeight = 1 / 8;
 export class SignatureMessages {
   /** Time that the token takes for one signature with a key, in milliseconds. */
   readonly #eachMs = new Map<KeyId, number>();
+  readonly #isShared: () => boolean;
+
+  /** @param isShared whether several clients ask the token now */
+  constructor(isShared: () => boolean) {
+    this.#isShared = isShared;
+  }
 
   /**
    * Signs the items, in one message if that takes little.
@@ -77,7 +86,7 @@ export class SignatureMessages {
   /** The number of items in the next message; one where it is not known how long one takes. */
   #mostOf(id: KeyId): number {
     const eachMs = this.#eachMs.get(id);
-    return eachMs === undefined ? 1 : Math.max(1, Math.floor(messageMs / eachMs));
+    return eachMs === undefined ? 1 : Math.max(1, Math.floor(messageMs[this.#isShared() ? 'shared' : 'alone'] / eachMs));
   }
 
   #learn(id: KeyId, eachMs: number): void {

@@ -9,6 +9,7 @@ export class ThreadLink {
   readonly #socket: Socket;
   #unsent: Buffer[] = [];
   #slow = 0;
+  #pendingMs = 0;
   #heardMs = performance.now();
 
   /**
@@ -23,11 +24,8 @@ export class ThreadLink {
       try {
         for (const frame of splitter.push(chunk)) {
           const answer = answerOf(frame);
-          const request = this.pending.get(answer.id);
-          if (request === undefined) continue;
-          this.pending.delete(answer.id);
-          if (request.slow) this.#slow -= 1;
-          answered(request, answer);
+          const request = this.take(answer.id);
+          if (request !== undefined) answered(request, answer);
         }
         // What the answers made room for goes out before anybody works on them: the thread is idle.
         this.#flush();
@@ -39,9 +37,7 @@ export class ThreadLink {
 
   /** Time that the token is expected to take for the pending requests. */
   get pendingMs(): number {
-    let sum = 0;
-    for (const { expectedMs = 0 } of this.pending.values()) sum += expectedMs;
-    return sum;
+    return this.#pendingMs;
   }
 
   /** Whether a slow request (key generation) is in progress: nothing is queued behind it. */
@@ -59,10 +55,21 @@ export class ThreadLink {
     return this.pending.size === 0 ? 0 : nowMs - this.#heardMs;
   }
 
+  /** Removes and returns a pending request, when its answer has come. */
+  take(id: number): TokenRequest | undefined {
+    const request = this.pending.get(id);
+    if (request === undefined) return undefined;
+    this.pending.delete(id);
+    if (request.slow) this.#slow -= 1;
+    this.#pendingMs = this.pending.size === 0 ? 0 : this.#pendingMs - (request.expectedMs ?? 0);
+    return request;
+  }
+
   send(request: TokenRequest): void {
     if (this.pending.size === 0) this.#heardMs = performance.now();
     this.pending.set(request.id, request);
     if (request.slow) this.#slow += 1;
+    this.#pendingMs += request.expectedMs ?? 0;
     // All frames of one turn of the event loop go out in one write, after that turn has read all
     // input.
     if (this.#unsent.length === 0) setImmediate(() => this.#flush());

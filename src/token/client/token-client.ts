@@ -65,7 +65,7 @@ export class TokenClient implements Token {
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
   #expectedMacKey: Uint8Array | undefined;
-  readonly #signatures = new SignatureMessages();
+  readonly #signatures = new SignatureMessages(() => this.#dispatcher.isShared);
 
   /** Service keys that sign whole messages. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => this.#request(operation, body));
