@@ -87,7 +87,7 @@ export class ServicesInForce implements Participant {
     return () => {
       keys.destruction.keep(keysOf(next));
       published.use(authorities, next);
-      guard.use(next.limits);
+      guard.use(next.limits, Object.keys(next.tenants).length);
       this.#current = prepared;
     };
   }

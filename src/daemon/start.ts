@@ -152,7 +152,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   // Joins before the services, which inform the OCSP responders about its certificates.
   reloader.join(published.timeStampAuthority);
 
-  const guard = new Guard(config.limits, threads, clientOf);
+  const guard = new Guard(config.limits, Object.keys(config.tenants).length, threads, clientOf);
   const documents = await openDocuments({ parts, store, threads, audit, metrics, log }, config, inForce);
   const lasting = {
     ...{ store, token, recordedToken, clients, keys, sessions, threads, guard, log, audit, keptAnswers, published },

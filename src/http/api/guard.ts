@@ -21,9 +21,10 @@ export class Guard {
   /** Returns an identifier of the request's client, whether it is registered or not. */
   readonly clientOf: (request: IncomingMessage) => string;
 
-  constructor(limits: LimitsConfig, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
+  /** @param tenants how many there are */
+  constructor(limits: LimitsConfig, tenants: number, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
     this.threads = threads;
-    this.quota = new RequestQuota(limits);
+    this.quota = new RequestQuota(limits, tenants);
     this.pace = new OperationPace(limits);
     this.clientOf = clientOf;
   }
@@ -32,8 +33,8 @@ export class Guard {
    * Applies new limits from the next request on; the limits of connections stay as they were at the
    * start.
    */
-  use(limits: LimitsConfig): void {
-    this.quota.use(limits);
+  use(limits: LimitsConfig, tenants: number): void {
+    this.quota.use(limits, tenants);
     this.pace.use(limits);
   }
 }

@@ -32,7 +32,9 @@ export async function reach(asked: Asked, gate: Gate, request: IncomingMessage, 
   const client = gate.guard.clientOf(request);
   const ticket = gate.guard.quota.admit(client);
   try {
-    return { ...(await reachAs(client, asked, gate, request)), ticket };
+    const reached = await reachAs(client, asked, gate, request);
+    ticket.belongsTo(reached.caller.tenant);
+    return { ...reached, ticket };
   } catch (error) {
     // The ticket is held until the refusal is sent, or the client has gone.
     if (response.destroyed) ticket.release();

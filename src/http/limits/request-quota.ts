@@ -8,10 +8,14 @@ type QuotaLimits = Pick<
   'requestsMax' | 'requestsMaxPerClient' | 'requestsPerSecond' | 'requestsBurst' | 'bodiesMaxBytes' | 'bodiesMaxBytesPerClient'
 >;
 
-/** Current use of one client, and its token bucket of requests. */
-interface Share {
+/** Current use of a client, or of all clients of a tenant. */
+interface Use {
   requests: number;
   bodyBytes: number;
+}
+
+/** Current use of one client, and its token bucket of requests. */
+interface Share extends Use {
   readonly bucket: TokenBucket;
 }
 
@@ -20,23 +24,29 @@ const retrySeconds = 1;
 
 /** An admitted request, until its answer has been sent. */
 export interface Ticket {
+  /** Called as soon as the client's tenant is known. @throws {Problem} 429 */
+  belongsTo(tenant: string): void;
   /** Called before bytes of the body are taken into memory. @throws {Problem} 429, 503 */
   reserve(bytes: number): void;
   release(): void;
 }
 
 /**
- * Counts what clients use, each of them and all together, and refuses requests before they cost
- * anything.
+ * Counts what clients use, each of them, those of a tenant, and all together, and refuses requests
+ * before they cost anything. Of several tenants, each may use half, and always what one client may.
  */
 export class RequestQuota {
   #limits: QuotaLimits;
+  #tenants: number;
+  readonly #ofTenants = new Map<string, Use>();
   readonly #shares: ClientShares<Share>;
   #requests = 0;
   #bodyBytes = 0;
 
-  constructor(limits: QuotaLimits, nowMs: () => number = () => performance.now()) {
+  /** @param tenants how many there are */
+  constructor(limits: QuotaLimits, tenants: number, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
+    this.#tenants = tenants;
     const rate = () => ({ perSecond: this.#limits.requestsPerSecond, capacity: this.#limits.requestsBurst });
     this.#shares = new ClientShares(
       () => ({ requests: 0, bodyBytes: 0, bucket: new TokenBucket(rate, nowMs) }),
@@ -44,8 +54,9 @@ export class RequestQuota {
     );
   }
 
-  use(limits: QuotaLimits): void {
+  use(limits: QuotaLimits, tenants: number): void {
     this.#limits = limits;
+    this.#tenants = tenants;
   }
 
   /**
@@ -66,10 +77,14 @@ export class RequestQuota {
     share.requests += 1;
     let reserved = 0;
     let isHeld = true;
+    let ofTenant: { readonly tenant: string; readonly use: Use } | undefined;
     return {
+      belongsTo: (tenant) => {
+        if (isHeld && ofTenant === undefined) ofTenant = { tenant, use: this.#admitOfTenant(tenant) };
+      },
       reserve: (bytes) => {
         if (!isHeld) return;
-        this.#reserve(share, bytes);
+        this.#reserve(share, ofTenant?.use, bytes);
         reserved += bytes;
       },
       release: () => {
@@ -79,18 +94,42 @@ export class RequestQuota {
         share.requests -= 1;
         this.#bodyBytes -= reserved;
         share.bodyBytes -= reserved;
+        if (ofTenant === undefined) return;
+        const { tenant, use } = ofTenant;
+        use.requests -= 1;
+        use.bodyBytes -= reserved;
+        if (use.requests === 0) this.#ofTenants.delete(tenant);
       },
     };
   }
 
-  #reserve(share: Share, bytes: number): void {
+  #admitOfTenant(tenant: string): Use {
+    const { requestsMax, requestsMaxPerClient } = this.#limits;
+    const use = this.#ofTenants.get(tenant) ?? { requests: 0, bodyBytes: 0 };
+    const most = this.#ofTenantMax(requestsMax, requestsMaxPerClient);
+    if (use.requests >= most) throw refusal(429, `${most} requests of this client's tenant are in progress, its maximum`);
+    use.requests += 1;
+    this.#ofTenants.set(tenant, use);
+    return use;
+  }
+
+  #ofTenantMax(all: number, ofClient: number): number {
+    return this.#tenants > 1 ? Math.max(ofClient, Math.floor(all / 2)) : all;
+  }
+
+  #reserve(share: Share, ofTenant: Use | undefined, bytes: number): void {
     const { bodiesMaxBytes, bodiesMaxBytesPerClient } = this.#limits;
+    const ofTenantMax = this.#ofTenantMax(bodiesMaxBytes, bodiesMaxBytesPerClient);
     if (this.#bodyBytes + bytes > bodiesMaxBytes) throw refusal(503, 'no memory is left for further bodies');
     if (share.bodyBytes + bytes > bodiesMaxBytesPerClient) {
       throw refusal(429, `the bodies of this client's requests may have ${bodiesMaxBytesPerClient} bytes at a time`);
     }
+    if (ofTenant !== undefined && ofTenant.bodyBytes + bytes > ofTenantMax) {
+      throw refusal(429, `the bodies of the requests of this client's tenant may have ${ofTenantMax} bytes at a time`);
+    }
     this.#bodyBytes += bytes;
     share.bodyBytes += bytes;
+    if (ofTenant !== undefined) ofTenant.bodyBytes += bytes;
   }
 }
 

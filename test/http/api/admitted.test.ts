@@ -23,7 +23,7 @@ const registrations = {
 
 /** A service that takes one request at a time of each client; `work` carries it out. Answers its port, and whether it takes another one. */
 async function service(found: () => Promise<Caller | undefined>, work: () => Promise<void>) {
-  const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), new WorkThreads(), () => 'client');
+  const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), 1, new WorkThreads(), () => 'client');
   const gate = {
     ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerAtOnce: () => undefined, callerOf: found },
     admit: (one: Caller, role: 'signature', cut: () => void) => new ClientAdmission(registrations, one, role, cut),

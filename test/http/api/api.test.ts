@@ -80,7 +80,7 @@ async function answerTo(
   const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
   const services: RequestServices = {
     limits,
-    guard: new Guard(limits, threads, () => 'client'),
+    guard: new Guard(limits, 1, threads, () => 'client'),
     log,
     draining,
     busySeconds: () => busySeconds,

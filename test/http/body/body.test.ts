@@ -23,7 +23,7 @@ async function receive(request: IncomingMessage): Promise<Received> {
   let reserved = 0;
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const ticket = { reserve: (bytes: number) => void (reserved += bytes), release: () => undefined };
+  const ticket = { belongsTo: () => undefined, reserve: (bytes: number) => void (reserved += bytes), release: () => undefined };
   const body = await readBody(request, maxBytes, ticket);
   const whole = Buffer.isBuffer(body) ? body : Buffer.concat(body.pieces.map((piece) => Buffer.from(piece))).subarray(0, body.length);
   return { bytes: whole, reserved, chunks };

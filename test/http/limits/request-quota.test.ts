@@ -13,7 +13,8 @@ function refusalOf(act: () => unknown): string {
   return 'taken';
 }
 
-const admissionWith = (limits: object, now = { ms: 0 }): RequestQuota => new RequestQuota(LimitsConfig.parse(limits), () => now.ms);
+const admissionWith = (limits: object, now = { ms: 0 }, tenants = 1): RequestQuota =>
+  new RequestQuota(LimitsConfig.parse(limits), tenants, () => now.ms);
 
 describe('admission', () => {
   it('admits a burst, then the rate, with a correct Retry-After', () => {
@@ -60,6 +61,53 @@ describe('admission', () => {
     first.release();
     expect(refusalOf(() => admission.admit('a').reserve(10))).toBe('taken');
     expect(refusalOf(() => admission.admit('c').reserve(1))).toBe('503 1');
+  });
+
+  describe('of several tenants', () => {
+    const of = (admission: RequestQuota, tenant: string, client: string) => {
+      const ticket = admission.admit(client);
+      try {
+        ticket.belongsTo(tenant);
+        return ticket;
+      } catch (error) {
+        ticket.release();
+        throw error;
+      }
+    };
+
+    it('leaves to the others half of the requests, however many clients one has', () => {
+      const admission = admissionWith({ requestsMax: 6, requestsMaxPerClient: 2 }, { ms: 0 }, 2);
+      const first = of(admission, 'crowd', 'a');
+      for (const client of ['b', 'c']) of(admission, 'crowd', client);
+      expect(refusalOf(() => of(admission, 'crowd', 'd'))).toBe('429 1');
+      for (const client of ['e', 'f', 'g']) expect(refusalOf(() => of(admission, 'alone', client))).toBe('taken');
+      expect(refusalOf(() => admission.admit('h'))).toBe('503 1');
+      first.release();
+      first.release();
+      expect(refusalOf(() => of(admission, 'crowd', 'd'))).toBe('taken');
+    });
+
+    it('leaves to the others half of the memory for bodies', () => {
+      const admission = admissionWith({ jsonBodyMaxBytes: 8, bodiesMaxBytesPerClient: 8, bodiesMaxBytes: 20 }, { ms: 0 }, 2);
+      const first = of(admission, 'crowd', 'a');
+      first.reserve(8);
+      expect(refusalOf(() => of(admission, 'crowd', 'b').reserve(3))).toBe('429 1');
+      expect(refusalOf(() => of(admission, 'alone', 'c').reserve(8))).toBe('taken');
+      first.release();
+      expect(refusalOf(() => of(admission, 'crowd', 'b').reserve(8))).toBe('taken');
+    });
+
+    it('lets a client have what a client may, and a tenant without others all, also after a reload', () => {
+      const limits = LimitsConfig.parse({ requestsMax: 4, requestsMaxPerClient: 4 });
+      const admission = admissionWith(limits, { ms: 0 }, 2);
+      for (let count = 0; count < 4; count += 1) expect(refusalOf(() => of(admission, 'crowd', 'a'))).toBe('taken');
+      const few = { ...limits, requestsMax: 12, requestsMaxPerClient: 5 };
+      admission.use(few, 2);
+      expect([of(admission, 'crowd', 'b'), of(admission, 'crowd', 'b')].length).toBe(2);
+      expect(refusalOf(() => of(admission, 'crowd', 'b'))).toBe('429 1');
+      admission.use(few, 1);
+      expect(refusalOf(() => of(admission, 'crowd', 'b'))).toBe('taken');
+    });
   });
 
   it('forgets a client that sends nothing', () => {
