@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { LimitsConfig } from '../src/config/limits-config.ts';
 import { greedyKinds } from './greedy-requests.ts';
 import { KeepAliveClient, type KeyReference } from './keep-alive-client.ts';
 import { startOwnService, stopOwnService, timedStart, type Configuration } from './own-service.ts';
@@ -18,31 +19,37 @@ import { cpuSecondsOf, signetdPids } from './signetd-processes.ts';
 
 const goal = 5;
 /** Each operation is asked for so often, whether earlier answers have come or not: below the limit of a client. */
-const intervalMs = 25;
-const [idleSeconds, loadSeconds, rampSeconds] = [5, 10, 1];
+const intervalMs = 40;
+const [idleSeconds, loadSeconds, rampSeconds] = [6, 10, 1];
 const connections = 32;
 /** An answer that takes longer, or is none, counts as if it had taken this. */
 const answerMaxMs = 60_000;
 /** After a load, the service has ended what it was asked for; otherwise it is started again. */
 const quiet = { seconds: 1, cpuSeconds: 0.15, waitMaxSeconds: 60 };
 
+const xml = { ID: 'd', base64Data: { base64Value: Buffer.from(`<doc>${'<line>text</line>'.repeat(1200)}</doc>`).toString('base64') } };
+
 const operations = {
   checkKey: async (client: KeepAliveClient, { reference }: KeyReference) => client.call('pki/checkKey', { keyReference: { reference } }),
   sign: async (client: KeepAliveClient, key: KeyReference) => client.sign(key),
+  /** Of a document that is parsed in a thread. */
+  'sign of XML': async (client: KeepAliveClient, keyReference: KeyReference) =>
+    client.call('signature/sign', { keyReference, parameters: { XP7Signature: { XP7Format: 'EXXP_7' } }, inputDocuments: [xml] }),
 } as const;
 type Operation = keyof typeof operations;
-const names = ['checkKey', 'sign'] as const satisfies readonly Operation[];
+const names = ['checkKey', 'sign', 'sign of XML'] as const satisfies readonly Operation[];
 type Times = Readonly<Record<Operation, readonly number[]>>;
 
 /** The limits of the defaults: the quickstart's own are those of a service without any. */
 function withDefaults(configuration: Configuration): Configuration {
-  return { ...configuration, limits: {} };
+  const limits = Object.entries(LimitsConfig.parse({})).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  return { ...configuration, limits: Object.fromEntries(limits) };
 }
 
 /** Asks for each operation at its pace, and returns the times of the answers, in milliseconds. */
 async function measured(client: KeepAliveClient, key: KeyReference, seconds: number): Promise<Times> {
   const open: Promise<void>[] = [];
-  const times: Record<Operation, number[]> = { checkKey: [], sign: [] };
+  const times: Record<Operation, number[]> = { checkKey: [], sign: [], 'sign of XML': [] };
   const ask = async (name: Operation): Promise<void> => {
     const begun = performance.now();
     const answered = operations[name](client, key).then(
@@ -138,7 +145,7 @@ function lines({ kind, perSecond, times }: Row, idle: Times): string[] {
 async function rowsOf(quickstart: Quickstart, directory: string, kinds: readonly string[]): Promise<string[]> {
   const client = new KeepAliveClient(quickstart, quickstart.clients.other, connections);
   const key = await client.create('PASSWORD');
-  const idle: Record<Operation, number[]> = { checkKey: [], sign: [] };
+  const idle: Record<Operation, number[]> = { checkKey: [], sign: [], 'sign of XML': [] };
   const rows: Row[] = [];
   try {
     await warmUp(client, key);

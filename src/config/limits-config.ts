@@ -25,11 +25,15 @@ export const LimitsConfig = z
     documentsMax: Count.max(documentsAbsoluteMax)
       .default(100)
       .describe('Maximum number of documents in a request; more is refused with 1/102.'),
-    bodiesMaxBytes: Count.default(512 * mebibyte).describe('Maximum bytes of all bodies in memory; beyond it requests get status 503.'),
+    bodiesMaxBytes: Count.default(512 * mebibyte).describe(
+      'Maximum bytes of all bodies in memory; beyond it requests get status 503. Of several tenants, one may have half.',
+    ),
     bodiesMaxBytesPerClient: Count.default(192 * mebibyte).describe(
       "Maximum bytes of one client's bodies in memory; beyond it its requests get status 429.",
     ),
-    requestsMax: Count.default(1024).describe('Maximum number of concurrent requests; beyond it they get status 503.'),
+    requestsMax: Count.default(1024).describe(
+      'Maximum number of concurrent requests; beyond it they get status 503. Of several tenants, one may have half.',
+    ),
     requestsMaxPerClient: Count.default(256).describe(
       'Maximum number of concurrent requests of one client; beyond it they get status 429.',
     ),

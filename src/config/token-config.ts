@@ -27,7 +27,7 @@ export const TokenConfig = z.strictObject({
     .int()
     .positive()
     .default(4096)
-    .describe('Maximum number of requests waiting for the token; further ones get status 503.'),
+    .describe('Maximum number of requests waiting for the token before one of a client; further ones of that client get status 503.'),
   outageSeconds: z
     .number()
     .positive()
