@@ -92,9 +92,12 @@ export class ClientRegistry implements Registrations {
     return this.isAlwaysCurrent && !this.#isStale && this.#loading === undefined ? this.#callers.get(spki) : undefined;
   }
 
-  /** Whether a client is registered, according to memory; not for decisions about responses. */
-  knows(spki: string): boolean {
-    return this.#callers.has(spki);
+  /**
+   * Returns the tenant of a registered client, according to memory; not for decisions about
+   * responses.
+   */
+  tenantOf(spki: string): string | undefined {
+    return this.#callers.get(spki)?.tenant;
   }
 
   /**

@@ -64,7 +64,7 @@ async function standBy(
       sendProblem(response, refused());
     },
     // Nobody is served, so nobody's place is kept.
-    { log, audit: noAudit, malformed, isRegistered: () => false },
+    { log, audit: noAudit, malformed, tenantOf: () => undefined },
   );
   parts.opened('refusals of the API', apiListener, ({ refusals }) => {
     refusals.stop();

@@ -188,9 +188,9 @@ async function serve(
 ): Promise<() => void> {
   const paths = { operations, ...config.paths };
   const api = createApi(paths, () => services.requests);
-  const isRegistered = (spki: string): boolean => clients.knows(spki);
+  const tenantOf = (spki: string): string | undefined => clients.tenantOf(spki);
   const presented = clients.presented.bind(clients);
-  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered, presented });
+  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, tenantOf, presented });
   reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });
   reloader.join({
     prepare: (next) => () => {

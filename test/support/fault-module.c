@@ -1,8 +1,8 @@
 /*
  * A PKCS#11 module for tests: SoftHSM's, with faults. The file named by FAULT_FILE says which, in one line:
- *   [always] FUNCTION KIND [NUMBER]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
+ *   [always] FUNCTION KIND [NUMBER [AFTER]]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
  * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call) or error (NUMBER is the CKR_ code).
- * A fault strikes the first call of its function and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
+ * A fault strikes the first call of its function, after AFTER others, and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
  * FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
@@ -28,6 +28,9 @@ typedef rv (*get_function_list)(struct function_list **);
 static struct function_list list, *real;
 static long latency_ms;
 
+/* Calls that the armed fault has let pass. */
+static long passed;
+
 static int fault_of(const char *name, char *kind, size_t kind_size, long *number) {
   const char *path = getenv("FAULT_FILE");
   char line[128] = "", function[64] = "", format[32], taken[4096];
@@ -36,9 +39,12 @@ static int fault_of(const char *name, char *kind, size_t kind_size, long *number
   if (fgets(line, sizeof line, file) == NULL) line[0] = 0;
   fclose(file);
   int always = strncmp(line, "always ", 7) == 0;
-  snprintf(format, sizeof format, "%%63s %%%zus %%li", kind_size - 1);
+  long after = 0;
+  snprintf(format, sizeof format, "%%63s %%%zus %%li %%li", kind_size - 1);
   *number = 0;
-  if (sscanf(line + (always ? 7 : 0), format, function, kind, number) < 2 || strcmp(function, name) != 0) return 0;
+  if (sscanf(line + (always ? 7 : 0), format, function, kind, number, &after) < 2 || strcmp(function, name) != 0) return 0;
+  if (__atomic_fetch_add(&passed, 1, __ATOMIC_SEQ_CST) < after) return 0;
+  __atomic_store_n(&passed, 0, __ATOMIC_SEQ_CST);
   if (always) return 1;
   /* Of two threads that see it at once, the one whose renaming works is struck. */
   snprintf(taken, sizeof taken, "%s.%ld", path, (long)gettid());

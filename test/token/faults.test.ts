@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
-import { TokenUnavailable } from '../../src/token/token.ts';
+import { TokenCannot, TokenUnavailable } from '../../src/token/token.ts';
+import { signUse } from '../../src/token/uses.ts';
 import { isLongRun } from '../support/repetitions.ts';
 import { privateKeysOf } from '../support/token-listing.ts';
 import { FaultyToken } from './faulty-token.ts';
@@ -104,6 +105,19 @@ describe('a token that misbehaves once', () => {
       expect(await isSameHostAfter(call, fault)).toBe(true);
     },
   );
+
+  it('and fails at the last of several signatures: those before it are in the account', async () => {
+    // It is known then that one takes little, so that they are one message.
+    await faulty.signAsCaller();
+    const before = faulty.signatureUses().length;
+    const digests = Array.from({ length: 3 }, () => randomBytes(32));
+    faulty.module.arm(`C_Sign error ${ckr.MECHANISM_INVALID} 2`);
+    await expect(faulty.signAllAsCaller(digests)).rejects.toThrow(TokenCannot);
+    expect(faulty.module.armed).toBe(false);
+    const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+    const made = digests.slice(0, 2).map((digest) => signUse(faulty.callersKey, algorithm, digest));
+    expect(faulty.signatureUses().slice(before).toSorted()).toEqual(made.toSorted());
+  });
 
   it('and fails while it makes a key: that request is refused, never repeated', async () => {
     const before = await faulty.client.listKeys();

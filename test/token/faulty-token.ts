@@ -1,6 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delayMs } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
+import { z } from 'zod';
+import { accountDirectoryOf } from '../../src/config/token-config.ts';
+import { accountFiles } from '../../src/token/account-files.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
@@ -53,8 +57,22 @@ export class FaultyToken {
   }
 
   async signAsCaller(): Promise<boolean> {
+    return this.signAllAsCaller([digest]);
+  }
+
+  /** Signs with the caller's key in one request. */
+  async signAllAsCaller(digests: readonly Uint8Array[]): Promise<boolean> {
     if (this.#proof === undefined) throw new Error('the token was not started');
-    return (await this.client.signWithProof(this.callersKey, algorithm, [digest], { anyOf: [{ ...this.#proof, signs: true }] })).verified;
+    const proofs = { anyOf: [{ ...this.#proof, signs: true }] };
+    return (await this.client.signWithProof(this.callersKey, algorithm, digests, proofs)).verified;
+  }
+
+  /** The uses of the caller's key to sign, as the host's account has them. */
+  signatureUses(): string[] {
+    const files = [...accountFiles(accountDirectoryOf(this.scratch.config)).values()].flat();
+    const lines = files.flatMap(({ path }) => readFileSync(path, 'latin1').split('\n').filter(Boolean));
+    const uses = lines.flatMap((line) => z.object({ uses: z.array(z.string()).default([]) }).parse(JSON.parse(line)).uses);
+    return uses.filter((use) => use.startsWith('sign ') && use.includes(this.callersKey));
   }
 
   /** 20 requests of two kinds at once; why some were refused. Whatever else is thrown is not caught. */

@@ -54,6 +54,8 @@ export function createPublicServer(
     connectionsMax: config.connectionsMax,
     unadmittedMax: config.connectionsMax,
     unadmittedMaxPerAddress: config.connectionsMaxPerAddress,
+    // Nobody is admitted.
+    admittedMaxPerTenant: 0,
     isShared: (address) => shared.has(address),
     closed: (crowd) => {
       witness.closed(crowd);

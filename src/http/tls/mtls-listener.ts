@@ -37,10 +37,10 @@ export interface Witnesses {
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
   /**
-   * Whether a client is registered under this public key (SHA-256, hexadecimal), as far as is known
-   * now.
+   * Returns the tenant of the client that is registered under this public key (SHA-256,
+   * hexadecimal), as far as is known now.
    */
-  readonly isRegistered: (spki: string) => boolean;
+  readonly tenantOf: (spki: string) => string | undefined;
   /** Told of the certificate of each connection that is admitted. */
   readonly presented?: (spki: string, certificate: X509Certificate) => void;
 }
@@ -53,6 +53,7 @@ const checkingMs = 500;
 const crowds: Readonly<Record<Crowd, string>> = {
   all: 'more connections than limits.connectionsMax',
   unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
+  tenant: 'more connections of clients of one tenant than half of limits.connectionsMax',
   address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
 };
 
@@ -82,9 +83,9 @@ export function clientOf(request: IncomingMessage): string {
  */
 export function createApiListener(
   config: Config['listeners']['api'],
-  limits: Config['limits'],
+  limits: Config['limits'] & { readonly connectionsMaxPerTenant?: number },
   handler: RequestListener,
-  { log, audit, malformed, refused, isRegistered, presented }: Witnesses,
+  { log, audit, malformed, refused, tenantOf, presented }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const trust = new ConnectionTrust(material.trust);
@@ -94,13 +95,14 @@ export function createApiListener(
     connectionsMax: limits.connectionsMax,
     unadmittedMax: unadmittedMax(limits),
     unadmittedMaxPerAddress: limits.connectionsMaxUnadmittedPerAddress,
+    admittedMaxPerTenant: limits.connectionsMaxPerTenant ?? limits.connectionsMax,
     isShared: (address) => shared.has(address),
     closed: (crowd, address) => {
       refusals.refuse(crowds[crowd], address);
     },
   });
   const settle = (socket: Socket): void => {
-    connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
+    connections.settle(socket, tenantOf(spkiBehind(socket) ?? ''));
   };
   /**
    * A connection goes on only while its certificate is valid; then it is closed without an answer.
@@ -109,7 +111,7 @@ export function createApiListener(
     const reason = trust.recheck(socket);
     if (reason === undefined) {
       settle(socket);
-      return true;
+      return !socket.destroyed;
     }
     // A connection that was refused may have brought its first request already.
     if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);

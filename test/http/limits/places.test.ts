@@ -17,10 +17,16 @@ function connection(from: string): Socket {
   return socket;
 }
 
-function placesOf(connectionsMax: number, unadmittedMax: number, unadmittedMaxPerAddress: number, shared: readonly string[] = []): Places {
+function placesOf(
+  connectionsMax: number,
+  unadmittedMax: number,
+  unadmittedMaxPerAddress: number,
+  shared: readonly string[] = [],
+  admittedMaxPerTenant = connectionsMax,
+): Places {
   return new Places(
     {
-      ...{ connectionsMax, unadmittedMax, unadmittedMaxPerAddress },
+      ...{ connectionsMax, unadmittedMax, unadmittedMaxPerAddress, admittedMaxPerTenant },
       isShared: (address) => shared.includes(address),
       closed: (crowd, address) => closed.push(`${crowd} ${address}`),
     },
@@ -76,7 +82,7 @@ describe('places of connections that are not admitted', () => {
     one.socket.destroy();
     await new Promise((resolve) => one.socket.once('close', resolve));
     expect(places.unadmitted).toBe(0);
-    places.admit(one);
+    places.admit(one, 'demo');
     places.withdraw(one);
     expect(places.unadmitted).toBe(0);
   });
@@ -93,7 +99,7 @@ describe('places of clients', () => {
     const places = placesOf(6, 3, 3);
     const admitted = [1, 2, 3, 4].map((host) => {
       const place = entered(places, `192.0.2.${host}`);
-      places.admit(place);
+      places.admit(place, 'demo');
       return place;
     });
     for (let host = 1; host < 100; host += 1) entered(places, `198.51.100.${host}`);
@@ -103,14 +109,32 @@ describe('places of clients', () => {
 
   it('are all that there are: nobody else comes in then', () => {
     const places = placesOf(2, 1, 1);
-    for (const host of [1, 2]) places.admit(entered(places, `192.0.2.${host}`));
+    for (const host of [1, 2]) places.admit(entered(places, `192.0.2.${host}`), 'demo');
     expect(places.enter(connection('192.0.2.1'))).toBeUndefined();
     expect(closed).toEqual(['all 192.0.2.1']);
   });
 
+  it('are for each tenant its share: a further connection of it is closed, and those of others come in', () => {
+    const places = placesOf(4, 2, 2, [], 2);
+    const admitted = (host: number, tenant: string): Place => {
+      const place = entered(places, `192.0.2.${host}`);
+      places.admit(place, tenant);
+      return place;
+    };
+    const crowd = [1, 2, 3].map((host) => admitted(host, 'crowd'));
+    expect(crowd.map(isOpen)).toEqual([true, true, false]);
+    expect(closed).toEqual(['tenant 192.0.2.3']);
+    expect(isOpen(admitted(4, 'alone'))).toBe(true);
+    const [first] = crowd;
+    if (first === undefined) throw new Error('three places');
+    places.withdraw(first);
+    expect(isOpen(admitted(5, 'crowd'))).toBe(true);
+    expect(isOpen(admitted(6, 'crowd'))).toBe(false);
+  });
+
   it('an address from which a client was admitted has other places than strangers, for a day', () => {
     const places = placesOf(100, 3, 1);
-    places.admit(entered(places, '192.0.2.1'));
+    places.admit(entered(places, '192.0.2.1'), 'demo');
     const flood = Array.from({ length: 20 }, (_, host) => entered(places, `198.51.100.${host + 1}`));
     expect(flood.filter(isOpen)).toHaveLength(3);
     const again = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
@@ -125,7 +149,7 @@ describe('places of clients', () => {
   it('one that is no longer admitted can be replaced', () => {
     const places = placesOf(100, 1, 1);
     const former = entered(places, '192.0.2.1');
-    places.admit(former);
+    places.admit(former, 'demo');
     places.withdraw(former);
     entered(places, '192.0.2.1');
     expect(isOpen(former)).toBe(false);

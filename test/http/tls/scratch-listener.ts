@@ -84,7 +84,12 @@ export async function scratchListener(
       served.push(request.url ?? '');
       response.end('served');
     },
-    { log, malformed, audit: { refuseClient: (reason) => audited.push(reason) }, isRegistered },
+    {
+      log,
+      malformed,
+      audit: { refuseClient: (reason) => audited.push(reason) },
+      tenantOf: (spki) => (isRegistered(spki) ? 'demo' : undefined),
+    },
   );
   listener.server.listen(0, '127.0.0.1');
   await once(listener.server, 'listening');

@@ -39,12 +39,15 @@ export class ClientConnections {
     if (place !== undefined) this.#placeOf.set(socket, place);
   }
 
-  /** At the end of the handshake and at each request: registrations come and go. */
-  settle(socket: Socket, isRegistered: boolean): void {
+  /**
+   * At the end of the handshake and at each request: registrations come and go. `tenant` is that of
+   * the client, if it is registered.
+   */
+  settle(socket: Socket, tenant: string | undefined): void {
     const place = this.#placeOf.get(socket);
     if (place === undefined) return;
-    if (isRegistered) this.#places.admit(place);
-    else this.#places.withdraw(place);
+    if (tenant === undefined) this.#places.withdraw(place);
+    else this.#places.admit(place, tenant);
   }
 }
 

@@ -3,7 +3,7 @@ import { ByAddress } from './by-address.ts';
 import { sourceOf } from './source-address.ts';
 
 /** The group of connections that is full where one is closed for want of room. */
-export type Crowd = 'all' | 'unadmitted' | 'address';
+export type Crowd = 'all' | 'unadmitted' | 'address' | 'tenant';
 
 export interface PlacesSettings {
   readonly connectionsMax: number;
@@ -14,6 +14,8 @@ export interface PlacesSettings {
   readonly unadmittedMax: number;
   /** Of those from one address that is not known. */
   readonly unadmittedMaxPerAddress: number;
+  /** Admitted connections of one tenant. */
+  readonly admittedMaxPerTenant: number;
   /** Whether many clients share the address: it counts as known. */
   isShared(remoteAddress: string): boolean;
   /** Told of each connection that is closed for want of room. */
@@ -26,7 +28,8 @@ export interface Place {
   readonly source: string;
   /** The connections that it waits among for its admission; undefined before and after. */
   among: ByAddress<Place> | undefined;
-  isAdmitted: boolean;
+  /** That of its client, while it is admitted. */
+  tenant: string | undefined;
 }
 
 /** Long enough for a client that works every night to stay known. */
@@ -38,7 +41,8 @@ const knownMax = 10_000;
  * a later one: the first of its address does where that has its share, else the first of the
  * address with the most. So a flood displaces itself. Connections from addresses from which a
  * client was admitted lately have places of their own, beside those of all others; a connection
- * that is admitted keeps its place.
+ * that is admitted keeps its place. A tenant has its share of admitted connections, and a further
+ * one is closed.
  */
 export class Places {
   readonly #settings: PlacesSettings;
@@ -48,6 +52,7 @@ export class Places {
   /** When a client was last admitted from an address, the latest at the end. */
   readonly #known = new Map<string, number>();
   #admitted = 0;
+  readonly #admittedOf = new Map<string, number>();
 
   constructor(settings: PlacesSettings, nowMs: () => number = () => performance.now()) {
     this.#settings = settings;
@@ -70,7 +75,7 @@ export class Places {
       this.#turnAway(socket, 'all');
       return undefined;
     }
-    const place: Place = { socket, source, among, isAdmitted: false };
+    const place: Place = { socket, source, among, tenant: undefined };
     among.add(source, place);
     socket.once('close', () => {
       this.#leave(place);
@@ -84,19 +89,25 @@ export class Places {
     place.among?.add(place.source, place);
   }
 
-  /** A client has shown itself on the connection. */
-  admit(place: Place): void {
+  /** A client of the tenant has shown itself on the connection. */
+  admit(place: Place, tenant: string): void {
     if (place.among !== undefined) {
       this.#leave(place);
-      place.isAdmitted = true;
+      const admitted = this.#admittedOf.get(tenant) ?? 0;
+      if (admitted >= this.#settings.admittedMaxPerTenant) {
+        this.#turnAway(place.socket, 'tenant');
+        return;
+      }
+      place.tenant = tenant;
       this.#admitted += 1;
+      this.#admittedOf.set(tenant, admitted + 1);
     }
-    if (place.isAdmitted) this.#remember(place.source);
+    if (place.tenant !== undefined) this.#remember(place.source);
   }
 
   /** The client of the connection is no longer registered. */
   withdraw(place: Place): void {
-    if (!place.isAdmitted) return;
+    if (place.tenant === undefined) return;
     this.#leave(place);
     place.among = this.#fromKnown;
     place.among.add(place.source, place);
@@ -105,8 +116,12 @@ export class Places {
   #leave(place: Place): void {
     place.among?.remove(place.source, place);
     place.among = undefined;
-    if (place.isAdmitted) this.#admitted -= 1;
-    place.isAdmitted = false;
+    if (place.tenant === undefined) return;
+    this.#admitted -= 1;
+    const left = (this.#admittedOf.get(place.tenant) ?? 1) - 1;
+    if (left === 0) this.#admittedOf.delete(place.tenant);
+    else this.#admittedOf.set(place.tenant, left);
+    place.tenant = undefined;
   }
 
   #makeRoom(among: ByAddress<Place>, source: string): boolean {
