@@ -106,17 +106,16 @@ describe('a token that misbehaves once', () => {
     },
   );
 
-  it('and fails at the last of several signatures: those before it are in the account', async () => {
+  it('and fails at the last of several signatures: those before it are in the account, and it is not', async () => {
     // It is known then that one takes little, so that they are one message.
     await faulty.signAsCaller();
-    const before = faulty.signatureUses().length;
     const digests = Array.from({ length: 3 }, () => randomBytes(32));
     faulty.module.arm(`C_Sign error ${ckr.MECHANISM_INVALID} 2`);
     await expect(faulty.signAllAsCaller(digests)).rejects.toThrow(TokenCannot);
     expect(faulty.module.armed).toBe(false);
-    const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
-    const made = digests.slice(0, 2).map((digest) => signUse(faulty.callersKey, algorithm, digest));
-    expect(faulty.signatureUses().slice(before).toSorted()).toEqual(made.toSorted());
+    const used = faulty.signatureUses();
+    const isUsed = (digest: Uint8Array): boolean => used.includes(signUse(faulty.callersKey, { scheme: 'ECDSA', hash: 'sha256' }, digest));
+    expect(digests.filter(isUsed)).toHaveLength(2);
   });
 
   it('and fails while it makes a key: that request is refused, never repeated', async () => {
