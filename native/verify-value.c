@@ -61,16 +61,16 @@ static void free_key(napi_env env, void *data, void *hint) {
 }
 
 /*
- * FIPS 186-5 §5.4: RSA exponents are odd and below 2^256. No real key has a longer one, which would
- * take a hundred times as long.
+ * The limits of src/verification/key-bounds.ts, which also knows the curves. A verification takes a
+ * time that grows with the square of the modulus and with the exponent.
  */
-enum { EXPONENT_BITS_MAX = 256 };
+enum { MODULUS_BITS_MAX = 8192, EXPONENT_BITS_MAX = 32 };
 
-static bool has_usual_exponent(const EVP_PKEY *key) {
+static bool has_usual_numbers(const EVP_PKEY *key) {
   int kind = EVP_PKEY_get_base_id(key);
   if (kind != EVP_PKEY_RSA && kind != EVP_PKEY_RSA_PSS) return true;
   BIGNUM *exponent = NULL;
-  bool is_usual = EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 && BN_is_odd(exponent) &&
+  bool is_usual = EVP_PKEY_get_bits(key) <= MODULUS_BITS_MAX && EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 && BN_is_odd(exponent) &&
                   BN_num_bits(exponent) <= EXPONENT_BITS_MAX;
   BN_free(exponent);
   return is_usual;
@@ -82,7 +82,7 @@ static EVP_PKEY *key_of(struct bytes encoded) {
   const unsigned char *position = encoded.data;
   ERR_set_mark();
   EVP_PKEY *key = d2i_PUBKEY(NULL, &position, (long)encoded.length);
-  bool is_usable = key != NULL && position == encoded.data + encoded.length && has_usual_exponent(key);
+  bool is_usable = key != NULL && position == encoded.data + encoded.length && has_usual_numbers(key);
   ERR_pop_to_mark();
   if (is_usable) return key;
   EVP_PKEY_free(key);

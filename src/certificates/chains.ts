@@ -3,7 +3,7 @@ import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { IssuingChainRow } from '../state/tables/certificates.ts';
 import type { CertificateIssuer } from './issue.ts';
-import { certificateVerifies } from '../x509/issued-by.ts';
+import { hasSameKey, isIssuedBy } from '../x509/issued-by.ts';
 import { isSelfSigned, pathCertificate } from '../x509/path/path-certificate.ts';
 import { readCertificate } from '../x509/certificate.ts';
 
@@ -15,19 +15,13 @@ const maxChains = 32;
  * Returns every chain upwards from an authority, built from all known certificates of it and of the
  * authorities above it, renewals and cross-certificates included. Each chain begins with a
  * certificate of the authority itself and ends with a self-signed certificate, or where no issuer
- * is known. `verificationsMax` limits how many signatures are verified, for certificates from an
- * untrusted source; issuers beyond the limit are left out.
+ * is known. The signatures of certificates from an untrusted source are verified ahead
+ * (`possiblePairs`).
  */
-export function chainsOf(own: X509Certificate, known: readonly X509Certificate[], verificationsMax = Infinity): Uint8Array[][] {
-  const isOwn = (one: X509Certificate): boolean => one.subject === own.subject && one.publicKey.equals(own.publicKey);
+export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]): Uint8Array[][] {
+  const isOwn = (one: X509Certificate): boolean => one.subject === own.subject && hasSameKey(one, own);
   const starts = [own, ...known.filter((one) => isOwn(one) && !one.raw.equals(own.raw))];
   const chains: X509Certificate[][] = [];
-  let verifications = 0;
-  const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
-    if (!certificate.checkIssued(issuer)) return false;
-    verifications += 1;
-    return verifications <= verificationsMax && certificateVerifies(certificate.raw, issuer.publicKey);
-  };
   // Once for each certificate, however many chains contain it: the certificates may be hostile.
   const issuersOf = new Map<X509Certificate, readonly X509Certificate[]>();
   const possible = (one: X509Certificate): readonly X509Certificate[] => {
@@ -37,7 +31,7 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
   };
   const grow = (chain: readonly X509Certificate[], last: X509Certificate): void => {
     if (chains.length >= maxChains) return;
-    const issuers = possible(last).filter((one) => !chain.some((before) => before.publicKey.equals(one.publicKey)));
+    const issuers = possible(last).filter((one) => !chain.some((before) => hasSameKey(before, one)));
     if (issuers.length === 0 || chain.length === maxLength) {
       chains.push([...chain]);
       return;

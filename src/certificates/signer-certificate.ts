@@ -1,8 +1,11 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { verifyAhead } from '../x509/known-signatures.ts';
+import { isIssuedBy, possiblePairs } from '../x509/issued-by.ts';
 import { chainsOf } from './chains.ts';
-import { isIssuedBy } from '../x509/issued-by.ts';
 import { certificatesIn } from '../x509/pem.ts';
+import { keyFault } from '../verification/key-bounds.ts';
 import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
 
@@ -24,10 +27,7 @@ const curves = new Map<string | undefined, SignerKeyType>([
 const tagSequence = 0x30;
 /** More than any chain has; each one is parsed before anything else is known about it. */
 const maxCertificatesInText = 32;
-/** In legitimate chains, names differ and each certificate is verified once or twice. */
-const maxVerifications = 64;
 const minModulusBits = 2048;
-const maxModulusBits = 8192;
 
 /** Reads one certificate in DER, or all (1 to 32) in a PEM text. @throws {DerError} */
 export function readCertificates(bytes: Uint8Array): Uint8Array[] {
@@ -38,7 +38,9 @@ export function readCertificates(bytes: Uint8Array): Uint8Array[] {
 }
 
 function checkedCertificate(bytes: Uint8Array): Uint8Array {
-  const { der } = readCertificate(bytes);
+  const { der, subjectPublicKeyInfo } = readCertificate(bytes);
+  // Refused where it is used, and not for OpenSSL.
+  if (keyFault(subjectPublicKeyInfo) !== undefined) return Uint8Array.from(der);
   try {
     return new Uint8Array(new X509Certificate(der).raw);
   } catch (error) {
@@ -66,7 +68,7 @@ function keyTypeOf(key: KeyObject): SignerKeyType | undefined {
   const { asymmetricKeyType, asymmetricKeyDetails } = key;
   if (asymmetricKeyType === 'ec') return curves.get(asymmetricKeyDetails?.namedCurve);
   const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-  const isSound = asymmetricKeyType === 'rsa' && bits >= minModulusBits && bits <= maxModulusBits && hasSoundExponent(key);
+  const isSound = asymmetricKeyType === 'rsa' && bits >= minModulusBits && hasSoundExponent(key);
   return isSound ? `RSA-${bits}` : undefined;
 }
 
@@ -74,16 +76,20 @@ function keyTypeOf(key: KeyObject): SignerKeyType | undefined {
  * Returns the issuers of a certificate among those that are known, in DER: from the first chain
  * that contains the certificate named by `trustedCa` (SHA-1, hexadecimal), else the first that ends
  * in a self-signed certificate, else the longest.
+ * @throws {TooManySignatures} if verifying them takes too long
  */
-export function issuersOf(der: Uint8Array, known: readonly Uint8Array[], trustedCa: string | undefined): readonly Uint8Array[] {
-  const own = new X509Certificate(der);
+export async function issuersOf(
+  der: Uint8Array,
+  known: readonly Uint8Array[],
+  trustedCa: string | undefined,
+  threads: Pick<WorkThreads, 'run'>,
+): Promise<readonly Uint8Array[]> {
   const others = known.filter((one, index) => Buffer.compare(one, der) !== 0 && known.findIndex((other) => equal(other, one)) === index);
+  const own = new X509Certificate(der);
+  const above = others.map((one) => new X509Certificate(one));
+  await verifyAhead(possiblePairs([own, ...above]), threads);
   // Skip chains that begin with another certificate of the same name and key.
-  const chains = chainsOf(
-    own,
-    others.map((one) => new X509Certificate(one)),
-    maxVerifications,
-  ).filter(([first]) => first !== undefined && equal(first, der));
+  const chains = chainsOf(own, above).filter(([first]) => first !== undefined && equal(first, der));
   const wanted = trustedCa?.toLowerCase();
   const trusted = chains.find(([, ...issuers]) => issuers.some((one) => sha1(one) === wanted));
   const rooted = chains.find((chain) => isSelfSigned(chain.at(-1)));

@@ -37,7 +37,7 @@ export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, c
     must(same(only(attributes, oids.messageDigest).content, content.digestBy(digestHash)), 'does not match the content');
     must(bindsCertificate(attributes, certificate), 'binds another certificate');
   }
-  must(hasSoundExponent(publicKey), 'is by an RSA key whose public exponent is not an odd number from 65537 to 2^256');
+  must(hasSoundExponent(publicKey), 'is by an RSA key whose public exponent is not an odd number from 65537 on');
   const [oid] = children(info.signatureAlgorithm);
   if (oid !== undefined && readObjectIdentifier(oid) === oids.ed25519 && attributes !== undefined) {
     must(dataVerifies(publicKey, { scheme: 'EDDSA' }, attributes, info.signature), 'has a value that does not verify');

@@ -11,6 +11,7 @@ import type { OutgoingRequest } from '../outgoing/exchange.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
 import { Levels, type LevelServices } from '../signatures/levels/level-order.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
@@ -22,6 +23,8 @@ export interface OwnServices {
   readonly ocspResponders: Pick<OcspResponders, 'find'>;
   /** Returns the time-stamp authority, if there is one now. */
   readonly timeStampAuthority: () => TimeStampAuthority | undefined;
+  /** Threads for the signatures of strangers' certificates. */
+  readonly threads: WorkThreads;
   /** Told how each request to another server ended. */
   readonly asked: (end: OutgoingEnd) => void;
 }
@@ -46,8 +49,9 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   const ownAuthority = ownAuthorities(config, own);
   return {
     http,
-    timeStamps: new TimeStampClient(http),
-    revocation: new RevocationSources(http, ownAuthority),
+    threads: own.threads,
+    timeStamps: new TimeStampClient(http, own.threads),
+    revocation: new RevocationSources(http, own.threads, ownAuthority),
     ownAuthority,
     server: {
       authorities: () => (named.length > 0 ? named : [own.timeStampAuthority() ?? []].flat()),
@@ -69,7 +73,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
 export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
   const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
   const http = services.http.ofTenant(tenant);
-  const own = { ...services, http, timeStamps: new TimeStampClient(http), revocation: services.revocation.ofTenant(tenant) };
+  const own = {
+    ...services,
+    http,
+    timeStamps: new TimeStampClient(http, services.threads),
+    revocation: services.revocation.ofTenant(tenant),
+  };
   return new Levels(own, { anyRoot, allowSha1 });
 }
 

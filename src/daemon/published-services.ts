@@ -18,6 +18,7 @@ import { crlMetrics, ocspMetrics, timeStampMetrics } from '../telemetry/authorit
 import { publicListenerMetrics } from '../telemetry/http-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { outgoingMetrics } from '../telemetry/outgoing-metrics.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { levelServices } from './level-services.ts';
 import { OwnTimeStampAuthority } from './own-time-stamp-authority.ts';
@@ -116,9 +117,9 @@ export class PublishedServices {
    * Makes what signatures above baseline B need under a configuration.
    * @throws {ConfigError} for files that cannot be used
    */
-  levels(config: Config, authorities: Authorities): LevelServices {
+  levels(config: Config, authorities: Authorities, threads: WorkThreads): LevelServices {
     return levelServices(config, {
-      ...{ authorities, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
+      ...{ authorities, threads, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
       timeStampAuthority: () => this.timeStampAuthority.authority,
     });
   }

@@ -107,7 +107,7 @@ function configuredServices(
   const identities = new DigitalIdentities(config.tenants, keys);
   const messages = new Messenger(config.messages, { store, log, threads, metrics });
   const identityProviders = new IdentityProviders(config.identityProviders, { store, log, parseJson: parseTokenJson }, formerProviders);
-  const levels = published.levels(config, authorities);
+  const levels = published.levels(config, authorities, threads);
   const configured = { config, authorities, identities, messages, identityProviders, levels };
   return { ...configured, requests: requestServices(lasting, configured) };
 }

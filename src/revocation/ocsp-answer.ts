@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
-import { foundOnce, readOnce } from '../asn1/read-once.ts';
+import { readOnce } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { readHashIdentifier, verificationRule } from '../x509/signature-identifier.ts';
-import { dataVerifies } from '../verification/verify-value.ts';
+import { pairVerifies } from '../x509/known-signatures.ts';
 
 /** Status of one certificate in a response (RFC 6960 §4.2.1). */
 export interface SingleAnswer {
@@ -41,6 +41,7 @@ export interface OcspAnswer {
   readonly unknownCritical: string | undefined;
   /** Certificates in the response; those that cannot be parsed are skipped. */
   readonly certificates: readonly PathCertificate[];
+  /** @throws {DerError} for an algorithm that is not supported */
   isSignedBy(signer: PathCertificate): boolean;
 }
 
@@ -103,9 +104,11 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
     nonce: nonce === undefined ? undefined : expectTag(readAll(nonce), tagOf.octetString).content,
     unknownCritical: extensions.find(({ oid, critical }) => critical && oid !== nonceType)?.oid,
     certificates: certificates.flatMap(readCertificate),
-    isSignedBy: foundOnce(
-      ({ publicKey }) => publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), data.raw, signature.subarray(1)),
-    ),
+    isSignedBy: ({ subjectPublicKeyInfo }) => {
+      // Throws for an algorithm that is not supported.
+      verificationRule(algorithm);
+      return pairVerifies({ signed: basic, isResponse: true, subjectPublicKeyInfo });
+    },
   };
 }
 

@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
+import { verifyAhead } from '../x509/known-signatures.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
-import { crlFault, crlStatus, ocspStatus, undetermined, type CertificateStatus } from './status.ts';
+import { crlFault, crlStatus, ocspStatus, signaturesOf, undetermined, type CertificateStatus } from './status.ts';
 import { readCrl, type Crl } from './crl.ts';
 import { firstGood, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
@@ -72,16 +74,19 @@ class Kept {
  */
 export class RevocationSources {
   readonly #http: OutgoingHttp;
+  readonly #threads: Pick<WorkThreads, 'run'>;
   readonly #own: (issuer: PathCertificate) => OwnAuthority | undefined;
   readonly #kept: Kept;
   readonly #tenant: string | undefined;
 
   constructor(
     http: OutgoingHttp,
+    threads: Pick<WorkThreads, 'run'>,
     own: (issuer: PathCertificate) => OwnAuthority | undefined = () => undefined,
     forTenant?: { readonly tenant: string; readonly kept: Kept },
   ) {
     this.#http = http;
+    this.#threads = threads;
     this.#own = own;
     this.#kept = forTenant?.kept ?? new Kept();
     this.#tenant = forTenant?.tenant;
@@ -89,7 +94,7 @@ export class RevocationSources {
 
   /** Returns the sources for requests of one tenant. */
   ofTenant(tenant: string): RevocationSources {
-    return new RevocationSources(this.#http.ofTenant(tenant), this.#own, { tenant, kept: this.#kept });
+    return new RevocationSources(this.#http.ofTenant(tenant), this.#threads, this.#own, { tenant, kept: this.#kept });
   }
 
   /**
@@ -129,6 +134,7 @@ export class RevocationSources {
         const order = { url, method: 'POST', headers, body, answerMaxBytes: ocspMaxBytes, signal: ending } as const;
         const { body: bytes } = await this.#http.fetch(order);
         const value = readOcspAnswer(bytes);
+        await verifyAhead(signaturesOf(value, issuer), this.#threads);
         const status = judge(value, nonce);
         if (status.kind === 'undetermined') throw new NotDetermined(status);
         return { value, bytes: bytes.length, until: ocspEnd(value, at) };

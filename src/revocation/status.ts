@@ -5,6 +5,7 @@ import type { Crl } from './crl.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { checkPath } from '../x509/path/check-path.ts';
+import type { SignedPair } from '../x509/known-signatures.ts';
 import { PathFault } from '../x509/path/path-fault.ts';
 import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocsp-answer.ts';
 
@@ -184,12 +185,8 @@ function isAbout(one: SingleAnswer, certificate: PathCertificate, issuer: PathCe
  * text if there is no authorised signer.
  */
 function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCertificate | string {
-  const isResponder = (one: PathCertificate): boolean =>
-    'name' in answer.responder
-      ? one.subjectName.key === answer.responder.name.key
-      : Buffer.compare(keyHash(one, 'sha1'), answer.responder.keyHash) === 0;
-  if (isResponder(issuer)) return issuer;
-  const delegate = answer.certificates.find(isResponder);
+  const delegate = responderOf(answer, issuer);
+  if (delegate === issuer) return issuer;
   if (delegate === undefined) return "the OCSP response lacks its responder's certificate";
   try {
     checkPath(issuer, [delegate], { at: answer.producedAt, purpose: oids.ocspSigning });
@@ -200,4 +197,19 @@ function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCe
     if (error instanceof PathFault) return `the OCSP responder is not authorised: ${error.message}`;
     throw error;
   }
+}
+
+/** Returns the certificate that the responder names, the issuer's own before others. */
+function responderOf({ responder, certificates }: OcspAnswer, issuer: PathCertificate): PathCertificate | undefined {
+  return [issuer, ...certificates].find((one) =>
+    'name' in responder ? one.subjectName.key === responder.name.key : Buffer.compare(keyHash(one, 'sha1'), responder.keyHash) === 0,
+  );
+}
+
+/** Returns the signatures that `ocspStatus` verifies, so that they can be verified ahead. */
+export function signaturesOf(answer: OcspAnswer, issuer: PathCertificate): SignedPair[] {
+  const signer = responderOf(answer, issuer);
+  if (signer === undefined) return [];
+  const ofResponse: SignedPair = { signed: answer.basic, isResponse: true, subjectPublicKeyInfo: signer.subjectPublicKeyInfo };
+  return signer === issuer ? [ofResponse] : [{ signed: signer.der, subjectPublicKeyInfo: issuer.subjectPublicKeyInfo }, ofResponse];
 }

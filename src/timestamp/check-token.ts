@@ -6,6 +6,8 @@ import { DerError, children, readAll, type DerElement } from '../asn1/reader.ts'
 import type { ValidPath } from '../x509/path/check-path.ts';
 import { NoAnchor, PathFault } from '../x509/path/path-fault.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
+import { verifyPaths } from '../x509/path/verify-paths.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { readCertificate } from '../x509/certificate.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from '../cms/read-signer-info.ts';
@@ -61,16 +63,41 @@ export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date
   try {
     return check(token, expected, now);
   } catch (error) {
-    if (error instanceof TokenInvalid) throw error;
-    if (error instanceof SignatureBroken) throw new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
-    if (error instanceof PathFault) {
-      const remedy = error instanceof NoAnchor ? '; add its root, or a CA in its chain, to timeStamps.anchors in the configuration' : '';
-      throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}${remedy}`, { cause: error });
-    }
-    if (error instanceof DerError || error instanceof RequestRejected)
-      throw new TokenInvalid(`the time-stamp cannot be parsed: ${error.message}`, { cause: error });
-    throw error;
+    throw tokenFault(error);
   }
+}
+
+/** Returns what to throw for an error of a check: a fault of the token as `TokenInvalid`. */
+function tokenFault(error: unknown): unknown {
+  if (error instanceof SignatureBroken) return new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
+  if (error instanceof PathFault) {
+    const remedy = error instanceof NoAnchor ? '; add its root, or a CA in its chain, to timeStamps.anchors in the configuration' : '';
+    return new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}${remedy}`, { cause: error });
+  }
+  if (error instanceof DerError || error instanceof RequestRejected)
+    return new TokenInvalid(`the time-stamp cannot be parsed: ${error.message}`, { cause: error });
+  return error;
+}
+
+/**
+ * As `checkToken`; the chain is verified in a thread, if that takes long. Whoever answered for an
+ * authority chose the certificates.
+ * @throws {TokenInvalid}
+ */
+export async function checkTokenAhead(
+  token: Uint8Array,
+  expected: ExpectedToken,
+  now: Date,
+  threads: Pick<WorkThreads, 'run'>,
+): Promise<CheckedToken> {
+  try {
+    const { certificates } = readSignedData(bytesInMemory(token));
+    if (certificates.length <= certificatesMax)
+      await verifyPaths([...certificates.flatMap(readable), ...(expected.intermediates ?? [])], expected.anchors, threads);
+  } catch (error) {
+    throw tokenFault(error);
+  }
+  return checkToken(token, expected, now);
 }
 
 function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedToken {

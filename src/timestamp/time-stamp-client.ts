@@ -4,7 +4,8 @@ import * as der from '../asn1/der.ts';
 import { DerError, readAll } from '../asn1/reader.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { Refusal } from '../result-codes.ts';
-import { checkToken, TokenInvalid, type CheckedToken, type ExpectedToken } from './check-token.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { checkTokenAhead, TokenInvalid, type CheckedToken, type ExpectedToken } from './check-token.ts';
 import { timeStampRequest, type MessageImprint } from './request.ts';
 import { readTimeStampResponse } from './response.ts';
 import type { TimeStampAuthority } from './time-stamp-authority.ts';
@@ -35,9 +36,11 @@ const pauseMinSeconds = 0.25;
 /** Obtains time-stamp tokens and checks each in full. */
 export class TimeStampClient {
   readonly #http: OutgoingHttp;
+  readonly #threads: Pick<WorkThreads, 'run'>;
 
-  constructor(http: OutgoingHttp) {
+  constructor(http: OutgoingHttp, threads: Pick<WorkThreads, 'run'>) {
     this.#http = http;
+    this.#threads = threads;
   }
 
   /**
@@ -78,7 +81,7 @@ export class TimeStampClient {
     const response = readTimeStampResponse(answer);
     if ('refusal' in response) throw new Refused(response.refusal);
     const sent = number === undefined ? undefined : readAll(der.integer(number)).content;
-    return checkToken(response.token, { imprint, nonce: sent, policy, askedAt, ...trust }, new Date());
+    return checkTokenAhead(response.token, { imprint, nonce: sent, policy, askedAt, ...trust }, new Date(), this.#threads);
   }
 
   async #post(url: URL, body: Uint8Array, order: Pick<TimeStampOrder, 'credentials' | 'signal'>): Promise<Uint8Array> {

@@ -11,8 +11,9 @@ export interface NativeKey {
 /** Exports of `native/verify-value.c`. Arguments of a wrong type cause a TypeError. */
 interface Native {
   /**
-   * Reads the key of a SubjectPublicKeyInfo in DER; undefined if OpenSSL rejects it, and for absurd
-   * RSA exponents: even ones, or more than 256 bits.
+   * Reads the key of a SubjectPublicKeyInfo in DER; undefined if OpenSSL rejects it, and for RSA
+   * keys beyond the limits: a modulus of more than 8192 bits, an exponent that is even or has more
+   * than 32 bits.
    */
   readKey(subjectPublicKeyInfo: Uint8Array): NativeKey | undefined;
   /** `saltBytes` and `mgfHash` are used for RSASSA-PSS only. */

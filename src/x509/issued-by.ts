@@ -1,31 +1,36 @@
-import type { KeyObject, X509Certificate } from 'node:crypto';
-import { children, DerError, readAll } from '../asn1/reader.ts';
-import { dataVerifies } from '../verification/verify-value.ts';
-import { verificationRule } from './signature-identifier.ts';
+import type { X509Certificate } from 'node:crypto';
+import { foundOnce } from '../asn1/read-once.ts';
+import { DerError } from '../asn1/reader.ts';
+import { readCertificate } from './certificate.ts';
+import { pairVerifies, type SignedPair } from './known-signatures.ts';
 
-/**
- * Whether a key signed a certificate (RFC 5280 §4.1.1). Names, validity and extensions are not
- * checked.
- */
-export function certificateVerifies(certificate: Uint8Array, key: KeyObject): boolean {
+const keyInfoOf = foundOnce((certificate: X509Certificate): Uint8Array => {
   try {
-    const [toBeSigned, algorithm, value, ...more] = children(readAll(certificate));
-    if (toBeSigned === undefined || algorithm === undefined || value === undefined || more.length > 0) return false;
-    // RFC 5280 §4.1.1.2: the outer algorithm must equal the signed one, which follows the version
-    // and serial number.
-    const fields = children(toBeSigned);
-    const inside = fields[fields[0]?.tag === 0xa0 ? 2 : 1];
-    if (inside === undefined || Buffer.compare(inside.raw, algorithm.raw) !== 0) return false;
-    const isWholeOctets = value.tag === 0x03 && value.content[0] === 0;
-    return isWholeOctets && dataVerifies(key, verificationRule(algorithm), toBeSigned.raw, value.content.subarray(1));
+    return readCertificate(certificate.raw).subjectPublicKeyInfo;
   } catch (error) {
-    // Without valid DER and a supported algorithm, no signature can be verified.
-    if (error instanceof DerError) return false;
-    throw error;
+    if (!(error instanceof DerError)) throw error;
+    // OpenSSL is laxer in places.
+    return certificate.publicKey.export({ type: 'spki', format: 'der' });
   }
-}
+});
 
 /** Whether a certificate names another one as its issuer and was signed with its key. */
 export function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificateVerifies(certificate.raw, issuer.publicKey);
+  return certificate.checkIssued(issuer) && pairVerifies(pairOf(certificate, issuer));
+}
+
+/**
+ * Returns the pairs among these certificates of which `isIssuedBy` verifies the signature, so that
+ * it can be verified ahead.
+ */
+export function possiblePairs(certificates: readonly X509Certificate[]): SignedPair[] {
+  return certificates.flatMap((one) => certificates.filter((issuer) => one.checkIssued(issuer)).map((issuer) => pairOf(one, issuer)));
+}
+
+export function hasSameKey(one: X509Certificate, other: X509Certificate): boolean {
+  return Buffer.compare(keyInfoOf(one), keyInfoOf(other)) === 0;
+}
+
+function pairOf(certificate: X509Certificate, issuer: X509Certificate): SignedPair {
+  return { signed: certificate.raw, subjectPublicKeyInfo: keyInfoOf(issuer) };
 }

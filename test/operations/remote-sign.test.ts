@@ -480,11 +480,25 @@ describe('remotePreSign refuses', () => {
     expect(codeOf(await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate: certificate }))).toBe('1/104');
   });
 
-  it.each([3n, 17n, 65_539n << 1n, (1n << 256n) + 1n])('1/104 for an RSA key with the public exponent %d', async (publicExponent) => {
-    const modulus = Buffer.concat([Buffer.of(0xc0), randomBytes(254), Buffer.of(1)]);
-    const signerCertificate = authority.certifyKey(rsaPublicKey(modulus, publicExponent));
-    const answer = await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate });
-    expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringMatching(/^\/signerCertificate: .*public exponent/)]);
+  it.each([3n, 17n, 65_539n << 1n, (1n << 32n) + 1n, (1n << 256n) + 1n])(
+    '1/104 for an RSA key with the public exponent %d',
+    async (publicExponent) => {
+      const modulus = Buffer.concat([Buffer.of(0xc0), randomBytes(254), Buffer.of(1)]);
+      const signerCertificate = authority.certifyKey(rsaPublicKey(modulus, publicExponent));
+      const answer = await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate });
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringMatching(/^\/signerCertificate: .*public exponent/)]);
+    },
+  );
+
+  it.each([
+    ['16384 bits', Buffer.alloc(2048, 0xc5), 65_537n, /certificate 2 of the chain is an RSA key of 16384 bits/],
+    ['an exponent of 64 bits', Buffer.alloc(256, 0xc5), 2n ** 64n - 1n, /a public exponent of 64 bits/],
+  ])('1/104 for a CA in its chain that has an RSA key with %s', async (_what, modulus, exponent, why) => {
+    const { certificate: signerCertificate } = authority.certify('P-256');
+    const certificateChain = [authority.issuer, authority.certifyKey(rsaPublicKey(modulus, exponent))];
+    const answer = await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate, certificateChain });
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringMatching(why)]);
+    expect(messageOf(answer)).toMatch(/^\/certificateChain: /);
   });
 
   it('a value that nobody made: for a public exponent of 3, by a cube root', async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
 
@@ -38,14 +39,16 @@ beforeAll(async () => {
 beforeEach(() => {
   requests = 0;
 });
-afterAll(() => {
+afterAll(async () => {
+  await threads.stop();
   server.close();
   server.closeAllConnections();
   rmSync(directory, { recursive: true, force: true });
 });
 
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 });
-const sources = (): RevocationSources => new RevocationSources(http);
+const threads = new WorkThreads();
+const sources = (): RevocationSources => new RevocationSources(http, threads);
 const from = (kind: 'CLIENT' | 'SERVER' = 'SERVER', path = '/crl'): DataSource => ({ kind, urls: [new URL(base + path)] });
 const question = (over: Partial<RevocationQuestion> = {}, crl: DataSource = from()): RevocationQuestion => ({
   certificate: read(good),

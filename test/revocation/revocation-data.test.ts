@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
 
@@ -38,7 +39,8 @@ beforeEach(() => {
   asked = [];
   fault = undefined;
 });
-afterAll(() => {
+afterAll(async () => {
+  await threads.stop();
   server.close();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -51,7 +53,8 @@ const question = (certificate: CertificateFiles, over: Partial<RevocationQuestio
   at: new Date(),
 });
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 });
-const sources = (): RevocationSources => new RevocationSources(http);
+const threads = new WorkThreads();
+const sources = (): RevocationSources => new RevocationSources(http, threads);
 
 describe('revocation data', () => {
   test.each(['OCSP', 'CRL', 'BOTH'] as const)('by %s says good and revoked, and is handed on as it came', async (choice) => {
@@ -152,7 +155,7 @@ describe('revocation data', () => {
       crl: async () => Promise.resolve(derOfPem(authority.revocationList())),
       ocspAnswer: async (body: Uint8Array) => Promise.resolve(authority.ocspAnswer(body)),
     };
-    const all = new RevocationSources(http, (one) => (one === issuer ? own : undefined));
+    const all = new RevocationSources(http, threads, (one) => (one === issuer ? own : undefined));
     const wanted = { choice: 'BOTH', ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
     expect(await all.of({ ...question(revoked), wanted })).toMatchObject({ status: { kind: 'revoked' } });
     expect(asked).toEqual([]);

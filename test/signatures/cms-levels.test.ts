@@ -73,7 +73,7 @@ function authorityOf(files: CertificateFiles, above: readonly Pick<CertificateFi
 }
 const authority = authorityOf(stamper, [root]);
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: [], timeoutSeconds: 1, connectionsMax: 1 });
-const client = new TimeStampClient(http);
+const client = new TimeStampClient(http, threads);
 const pemToDer = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----[A-Z0-9 ]+-----|\s/g, ''), 'base64');
 const ownOf = (one: ScratchAuthority): OwnAuthority => ({
   crl: async () => Promise.resolve(pemToDer(one.revocationList())),
@@ -89,7 +89,8 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
     allowSha1: false,
     stamp: async (imprint) => client.stamp(imprint, { authorities: [authority], nonce: true, trust: { anchors: [read(root)] } }),
     imprintHash: 'sha256',
-    sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subjectName.key)),
+    threads,
+    sources: new RevocationSources(http, threads, (issuer) => authorities.get(issuer.subjectName.key)),
     ofSigner: wanted,
     ofAuthorities: wanted,
     now: () => new Date(),
@@ -210,7 +211,7 @@ describe('a CAdES signature', () => {
     issuing.revoke(revoked);
     expect(await code(made(orderOf('LT'), true, revoked))).toBe('CERTIFICATE_STATUS_REFUSED');
     expect(await code(made(orderOf('T'), true, revoked))).toBe('made');
-    const nobody = { ...orderOf('LT'), sources: new RevocationSources(http) };
+    const nobody = { ...orderOf('LT'), sources: new RevocationSources(http, threads) };
     expect(await code(made(nobody, true))).toBe('REVOCATION_UNAVAILABLE');
   });
 
@@ -223,7 +224,7 @@ describe('a CAdES signature', () => {
       ...over,
     });
     /** Nobody tells the status of any certificate. */
-    const nobody = new RevocationSources(http);
+    const nobody = new RevocationSources(http, threads);
 
     test.each([
       ['LT', 'signed at level T: '],

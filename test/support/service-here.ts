@@ -132,7 +132,7 @@ export class ServiceHere {
       one.close();
     });
     const identityProviders = new IdentityProviders(config.identityProviders, { store, log, parseJson: parseTokenJson });
-    const levels = published.levels(config, authorities);
+    const levels = published.levels(config, authorities, threads);
     const lasting = {
       ...{ config, keys, token: ownToken, messages, authorities, identityProviders, sessions, threads },
       ...documents,

@@ -12,13 +12,15 @@ import { readTimeStampRequest, timeStampRequest, type MessageImprint } from '../
 import { rejection } from '../../src/timestamp/response.ts';
 import { TimeStampAuthority } from '../../src/timestamp/time-stamp-authority.ts';
 import { TimeStampClient, type TimeStampOrder } from '../../src/timestamp/time-stamp-client.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { openssl } from '../support/openssl.ts';
 import { AnsweringServer, type Answering } from '../support/answering-server.ts';
 import { hourMs, ScratchAuthority, type CertificateFiles, type IssueOptions } from '../support/scratch-authority.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-tsa-faults-'));
 const servers: AnsweringServer[] = [];
-afterAll(() => {
+afterAll(async () => {
+  await threads.stop();
   for (const server of servers) server.stop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -63,7 +65,8 @@ function authorityOf(options: IssueOptions = {}, oddities: Oddities = {}): TimeS
 const good = authorityOf();
 const imprint: MessageImprint = { hash: 'sha256', value: randomBytes(32) };
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 1, connectionsMax: 8 });
-const client = new TimeStampClient(http);
+const threads = new WorkThreads();
+const client = new TimeStampClient(http, threads);
 
 const serving = async (answering: Answering): Promise<AnsweringServer> => {
   const server = await AnsweringServer.start(answering);

@@ -24,6 +24,7 @@ import { readTimeStampResponse } from '../../src/timestamp/response.ts';
 import { TimeStampAuthority, type AuthorityRules } from '../../src/timestamp/time-stamp-authority.ts';
 import { TimeStampClient, type TimeStampOrder } from '../../src/timestamp/time-stamp-client.ts';
 import type { TokenSigner } from '../../src/timestamp/token-writer.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import {
   signing,
   softwareAuthority,
@@ -298,7 +299,8 @@ describe('a token', () => {
 
 describe("OpenSSL's authority", () => {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-ts-'));
-  afterAll(() => {
+  afterAll(async () => {
+    await threads.stop();
     rmSync(directory, { recursive: true, force: true });
   });
   const path = (name: string): string => join(directory, name);
@@ -350,8 +352,10 @@ describe("OpenSSL's authority", () => {
     run('ts', '-reply', '-config', path('tsa.cnf'), '-queryfile', path('request'), '-out', path('reply'));
     return readFileSync(path('reply'));
   };
+  const threads = new WorkThreads();
   const client = new TimeStampClient(
     new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 1, connectionsMax: 4 }),
+    threads,
   );
   const order = (authorities: TimeStampOrder['authorities'], over: Partial<TimeStampOrder> = {}): TimeStampOrder => ({
     authorities,

@@ -47,11 +47,12 @@ describe('the native module', () => {
     expect(native().readKey(offCurve)).toBeUndefined();
   });
 
-  it('reads no RSA key whose exponent is even or longer than 256 bits', () => {
-    const modulus = Buffer.alloc(256, 0xc5);
-    const isRead = (exponent: bigint): boolean => native().readKey(rsaPublicKey(modulus, exponent)) !== undefined;
-    expect([3n, 17n, 65_537n, 2n ** 256n - 1n].map(isRead)).toEqual([true, true, true, true]);
-    expect([2n, 65_538n, 2n ** 256n + 1n, 2n ** 2000n + 1n].map(isRead)).toEqual([false, false, false, false]);
+  it('reads no RSA key of more than 8192 bits, or whose exponent is even or longer than 32 bits', () => {
+    const isRead = (exponent: bigint, bytes = 256): boolean =>
+      native().readKey(rsaPublicKey(Buffer.alloc(bytes, 0xc5), exponent)) !== undefined;
+    expect([3n, 17n, 65_537n, 2n ** 32n - 1n].map((exponent) => isRead(exponent))).toEqual([true, true, true, true]);
+    expect([2n, 65_538n, 2n ** 32n + 1n, 2n ** 64n - 1n, 2n ** 2000n + 1n].map((exponent) => isRead(exponent))).not.toContain(true);
+    expect([isRead(65_537n, 1024), isRead(65_537n, 1025), isRead(65_537n, 2048)]).toEqual([true, false, false]);
   });
 
   it('throws for arguments of a wrong type or range, and for too few', () => {

@@ -2,7 +2,7 @@ import { createHash, type KeyObject } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
-import { certificateVerifies } from '../../src/x509/issued-by.ts';
+import { certificateVerifies } from '../../src/x509/signed-object.ts';
 import { pathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { readCertificate } from '../../src/x509/certificate.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';

@@ -125,7 +125,9 @@ export const remotePreSign = operation({
       throw new Refusal('FIELD_INVALID', { at: '/certificateChain', message });
     }
     const signer =
-      certificate === undefined ? undefined : externalSigner({ certificate, chain, trustedCa: asked.trustedCa?.fingerprint }, context);
+      certificate === undefined
+        ? undefined
+        : await externalSigner({ certificate, chain, trustedCa: asked.trustedCa?.fingerprint }, context);
     const plan = signer === undefined ? planWithoutSigner(asked, documents) : signerPlan(asked, documents, signer);
     if (signer !== undefined) checkValidNow(signer, new Date());
     context.audit.key = signer?.chain.certificate.sha1Fingerprint;
@@ -137,7 +139,7 @@ export const remotePreSign = operation({
       context.audit.digests.push(...auditedDigests(signatures));
       if (signerChain !== undefined && checksIdentity(parameters)) checkIdentityOf(signatures, rulesOfCertificate(signerChain.certificate));
       if (asked.level !== undefined && signerChain !== undefined && algorithm !== undefined)
-        context.levels.check(asked.level, signerChain, algorithm);
+        await context.levels.check(asked.level, signerChain, algorithm);
       const toBeOpened = {
         state: { documents: opened.documents, signatures },
         check: async () => opened.checkUnchanged(),

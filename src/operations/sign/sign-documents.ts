@@ -80,7 +80,7 @@ export async function signInFormats<T extends object>(
       context.audit.digests.push(...auditedDigests(signatures));
       if (opened.areFiles) await opened.checkUnchanged();
       if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
-      if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
+      if (asked.level !== undefined) await context.levels.check(asked.level, chain, algorithm);
       ready.push({ opened, output, signatures });
     }
     const prepared = ready.flatMap(({ signatures }) => signatures.prepared);

@@ -8,11 +8,12 @@ import type { CheckedToken } from '../../timestamp/check-token.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from '../../timestamp/request.ts';
 import type { TimeStampAuthority } from '../../timestamp/time-stamp-authority.ts';
 import type { AuthorityAddress, TimeStampClient } from '../../timestamp/time-stamp-client.ts';
+import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Addresses, AskedLevel, StatusData, Tolerance } from './asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { checkSourcesNamed } from './known-sources.ts';
-import { checkSignerPath, signerCertificates } from './signer-path.ts';
+import { checkSignerPath, signerCertificates, verifySignerChain } from './signer-path.ts';
 
 /** Services and settings for one signature above baseline B. */
 export interface LevelOrder {
@@ -21,6 +22,8 @@ export interface LevelOrder {
   /** Hash of the message imprint. */
   readonly imprintHash: ImprintHash;
   readonly sources: RevocationSources;
+  /** For signatures of strangers' certificates. */
+  readonly threads: Pick<WorkThreads, 'run'>;
   readonly ofSigner: WantedData;
   readonly ofAuthorities: WantedData;
   /** Undefined: the status of every certificate must be good. */
@@ -35,6 +38,7 @@ export interface LevelOrder {
 /** Services for levels above baseline B, under one configuration. */
 export interface LevelServices {
   readonly http: OutgoingHttp;
+  readonly threads: Pick<WorkThreads, 'run'>;
   readonly timeStamps: TimeStampClient;
   readonly revocation: RevocationSources;
   /** Returns the service's own revocation data for an issuer's certificates. */
@@ -114,8 +118,9 @@ export class Levels {
    * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE if no source is known;
    * CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's chain; UNSUPPORTED
    */
-  check(asked: AskedLevel, signer: SignerChain, { hash }: { readonly hash: HashName }): void {
-    const { ofSigner, ofAuthorities } = this.order(asked, signer);
+  async check(asked: AskedLevel, signer: SignerChain, { hash }: { readonly hash: HashName }): Promise<void> {
+    const { ofSigner, ofAuthorities, threads } = this.order(asked, signer);
+    await verifySignerChain(signer, threads);
     checkSignerPath(signer, new Date());
     const { ownAuthority } = this.#services;
     const { level, tolerance } = asked;
@@ -158,7 +163,7 @@ function levelOrder(
   services: LevelServices,
   { anyRoot, allowSha1 }: TenantRules,
 ): LevelOrder {
-  const { timeStamps, revocation, timeStampTrust, totalSeconds } = services;
+  const { timeStamps, revocation, threads, timeStampTrust, totalSeconds } = services;
   const { addresses, hash, policy, nonce, credentials, recovery } = timeStamp;
   const authorities = timeStampAuthorities(addresses, signer, services);
   const trust = { ...timeStampTrust(), anyRoot: anyRoot && addresses.source === 'CLIENT', allowSha1 };
@@ -167,6 +172,7 @@ function levelOrder(
     stamp: async (imprint, signal) => timeStamps.stamp(imprint, { authorities, policy, nonce, credentials, recovery, trust, signal }),
     imprintHash: hash,
     sources: revocation,
+    threads,
     ofSigner: wantedData(ofSigner, services),
     ofAuthorities: wantedData(ofAuthorities, services),
     tolerance,

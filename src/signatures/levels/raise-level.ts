@@ -18,7 +18,7 @@ import {
   type LevelWriter,
   type Raised,
 } from './level-writer.ts';
-import { checkStampedSigner, signerCertificates } from './signer-path.ts';
+import { checkStampedSigner, signerCertificates, verifySignerChain } from './signer-path.ts';
 
 /** A prepared signature with its value. */
 export interface ValuedSignature<State> {
@@ -117,6 +117,7 @@ async function additionsOf(
 ): Promise<Omit<Rising<unknown>, 'prepared' | 'signing' | 'value'>> {
   const { imprintHash: hash, sources, signal, tolerance } = order;
   const token = await order.stamp({ hash, value: createHash(hash).update(stamped).digest() });
+  await verifySignerChain(chain, order.threads);
   checkStampedSigner(chain, token.info.time);
   if (order.level === 'T') return { additions: { timeStamp: token.der }, isComplete: true, hasWholePaths: true, remarks: [] };
   const gathering = { sources, signal, at: order.now(), cancelOnError: tolerance?.cancelOnError ?? true };

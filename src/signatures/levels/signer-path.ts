@@ -2,7 +2,9 @@ import { DerError } from '../../asn1/reader.ts';
 import { PathFault } from '../../x509/path/path-fault.ts';
 import { findPath } from '../../x509/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';
+import { verifyPaths } from '../../x509/path/verify-paths.ts';
 import { Refusal } from '../../result-codes.ts';
+import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { SignerChain } from '../format.ts';
 
 /**
@@ -15,6 +17,19 @@ export function signerCertificates({ certificate, issuers }: SignerChain): reado
 }
 
 /**
+ * Verifies the signatures of the signer's chain, in a thread if that takes long: `checkSignerPath`
+ * then finds them verified.
+ * @throws {Refusal} as `checkSignerPath`
+ */
+export async function verifySignerChain(signer: SignerChain, threads: Pick<WorkThreads, 'run'>): Promise<void> {
+  try {
+    await verifyPaths(signerCertificates(signer), [], threads);
+  } catch (error) {
+    throw chainRefusal(error);
+  }
+}
+
+/**
  * Checks whether the signer's chain is valid (RFC 5280 §6.1) at a given time, up to the last known
  * certificate. Revocation is not checked.
  * @throws {Refusal} FIELDS_INCONSISTENT, CERTIFICATE_STATUS_REFUSED
@@ -24,12 +39,14 @@ export function checkSignerPath(signer: SignerChain, at: Date): void {
   try {
     findPath(own, { anchors: [issuers.at(-1) ?? own], intermediates: issuers.slice(0, -1) }, { at });
   } catch (error) {
-    if (!(error instanceof PathFault)) throw error;
-    throw new Refusal('CERTIFICATE_STATUS_REFUSED', {
-      message: `the chain of the signer certificate is not valid: ${error.message}`,
-      cause: error,
-    });
+    throw chainRefusal(error);
   }
+}
+
+function chainRefusal(error: unknown): unknown {
+  if (!(error instanceof PathFault)) return error;
+  const message = `the chain of the signer certificate is not valid: ${error.message}`;
+  return new Refusal('CERTIFICATE_STATUS_REFUSED', { message, cause: error });
 }
 
 /**

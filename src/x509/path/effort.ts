@@ -1,34 +1,33 @@
+import { effortMaxMicroseconds, pairMicroseconds } from '../known-signatures.ts';
 import type { PathCertificate } from './path-certificate.ts';
 import { TooMuchEffort } from './path-fault.ts';
 
-/** Limit on signature verifications; each takes up to 3 ms with the slowest keys. */
-const verificationsMax = 100;
 /** Limit on comparisons of names with constraints; about 10 ms in total. */
 const comparisonsMax = 50_000;
 
 /**
  * Limits the cost of one path search over all candidates. Certificates may be hostile, and
- * candidates multiply.
+ * candidates multiply. A signature costs what its key costs, and nothing if it was verified before
+ * (`verifyAhead`).
  */
 export class Effort {
-  readonly #signed = new Map<PathCertificate, Map<string, boolean>>();
-  #verifications = 0;
+  readonly #signed = new Map<PathCertificate, Map<PathCertificate, boolean>>();
+  #microseconds = 0;
   #comparisons = 0;
 
   /**
-   * Whether the issuer's key signed the certificate. Issuers with the same key are tried once.
+   * Whether the issuer's key signed the certificate.
    * @throws {TooMuchEffort}
    */
   isSignedBy(certificate: PathCertificate, issuer: PathCertificate): boolean {
-    const byKey = this.#signed.get(certificate) ?? new Map<string, boolean>();
-    this.#signed.set(certificate, byKey);
-    const key = Buffer.from(issuer.subjectPublicKeyInfo).toString('latin1');
-    const known = byKey.get(key);
+    const byIssuer = this.#signed.get(certificate) ?? new Map<PathCertificate, boolean>();
+    this.#signed.set(certificate, byIssuer);
+    const known = byIssuer.get(issuer);
     if (known !== undefined) return known;
-    this.#verifications += 1;
-    if (this.#verifications > verificationsMax) throw new TooMuchEffort('signatures');
+    this.#microseconds += pairMicroseconds({ signed: certificate.der, subjectPublicKeyInfo: issuer.subjectPublicKeyInfo });
+    if (this.#microseconds > effortMaxMicroseconds) throw new TooMuchEffort('signatures');
     const isSigned = certificate.isSignedBy(issuer);
-    byKey.set(key, isSigned);
+    byIssuer.set(issuer, isSigned);
     return isSigned;
   }
 

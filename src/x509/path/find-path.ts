@@ -17,7 +17,7 @@ export interface PathMaterial {
 
 /**
  * Yields the valid paths from a trust anchor to a certificate, the likeliest first (RFC 4158 §2).
- * If there is none, the fault of the last candidate is thrown. A search that costs too much ends
+ * If there is none, the fault of the last candidate is thrown, or that of an issuer's key. A search that costs too much ends
  * with `TooMuchEffort`.
  * @throws {PathFault}
  */
@@ -25,7 +25,8 @@ export function* validPaths(target: PathCertificate, material: PathMaterial, opt
   let fault: PathFault | undefined;
   let found = false;
   const { effort = new Effort() } = options;
-  for (const { anchor, path } of candidates(target, material, options.at, effort)) {
+  const refused = new Set<string>();
+  for (const { anchor, path } of candidates(target, material, { at: options.at, effort, refused })) {
     try {
       yield checkPath(anchor, path, { ...options, effort });
       found = true;
@@ -34,7 +35,8 @@ export function* validPaths(target: PathCertificate, material: PathMaterial, opt
       fault = error;
     }
   }
-  if (!found) throw fault ?? new NoAnchor();
+  const [keyFault] = refused;
+  if (!found) throw fault ?? (keyFault === undefined ? new NoAnchor() : new PathFault(`the key of its issuer ${keyFault}`, 0));
 }
 
 /** Returns the first valid path. @throws {PathFault} */
@@ -48,8 +50,16 @@ interface Candidate {
   readonly path: readonly PathCertificate[];
 }
 
+/** One search. */
+interface Search {
+  readonly at: Date;
+  readonly effort: Effort;
+  /** Gets the faults of issuers' keys. */
+  readonly refused: Set<string>;
+}
+
 /** Yields every chain up to an anchor, without cycles. The number of steps is limited. */
-function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, at: Date, effort: Effort): Generator<Candidate> {
+function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, search: Search): Generator<Candidate> {
   const anchor = anchors.find(({ der }) => isSame(der, target.der));
   if (anchor !== undefined) yield { anchor, path: [] };
   let steps = 0;
@@ -58,9 +68,9 @@ function* candidates(target: PathCertificate, { anchors, intermediates }: PathMa
   function* upwards(path: readonly PathCertificate[]): Generator<Candidate> {
     const [top] = path;
     if (top === undefined || (steps += 1) > maxSteps) return;
-    for (const issuer of issuersOf(top, anchors, at, effort)) yield { anchor: issuer, path };
+    for (const issuer of issuersOf(top, anchors, search)) yield { anchor: issuer, path };
     if (path.length === maxCertificates) return;
-    for (const issuer of issuersOf(top, intermediates, at, effort)) {
+    for (const issuer of issuersOf(top, intermediates, search)) {
       if (!path.some((one) => isSameEntity(one, issuer))) yield* upwards([issuer, ...path]);
     }
   }
@@ -73,15 +83,17 @@ function* candidates(target: PathCertificate, { anchors, intermediates }: PathMa
 function* issuersOf(
   certificate: PathCertificate,
   from: readonly PathCertificate[],
-  at: Date,
-  effort: Effort,
+  { at, effort, refused }: Search,
 ): Generator<PathCertificate, void> {
   const { issuerName, authorityKeyIdentifier: wanted } = certificate;
   const rank = (one: PathCertificate): number =>
     (wanted !== undefined && one.subjectKeyIdentifier !== undefined && !isSame(wanted, one.subjectKeyIdentifier) ? 2 : 0) +
     (at < one.notBefore || at > one.notAfter ? 1 : 0);
   const named = from.filter((one) => one.subjectName.key === issuerName.key).toSorted((left, right) => rank(left) - rank(right));
-  for (const one of named) if (effort.isSignedBy(certificate, one)) yield one;
+  for (const one of named) {
+    if (one.keyFault !== undefined) refused.add(one.keyFault);
+    if (effort.isSignedBy(certificate, one)) yield one;
+  }
 }
 
 /** Same name and same key: a path that contains it twice is a cycle (RFC 4158 §2.4.2). */

@@ -1,10 +1,11 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
-import { foundOnce, readOnce } from '../../asn1/read-once.ts';
+import { readOnce } from '../../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { keyFault } from '../../verification/key-bounds.ts';
 import { readCertificate, type Certificate } from '../certificate.ts';
-import { certificateVerifies } from '../issued-by.ts';
+import { pairVerifies } from '../known-signatures.ts';
 import { canonicalName, type CanonicalName } from './canonical-name.ts';
 import { generalName, generalNames, type GeneralName } from './general-names.ts';
 import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
@@ -34,8 +35,10 @@ export interface PathCertificate extends Certificate {
   readonly subjectName: CanonicalName;
   readonly issuerName: CanonicalName;
   readonly isSelfIssued: boolean;
-  /** Undefined for a key type that OpenSSL does not support. */
+  /** Undefined for a key beyond the limits, and for one that OpenSSL does not support. */
   readonly publicKey: KeyObject | undefined;
+  /** Why the key is beyond the limits, as the end of a sentence. */
+  readonly keyFault: string | undefined;
   readonly pathLength: number | undefined;
   /** Undefined if the extension is absent; every usage is then allowed. */
   readonly keyUsage: ReadonlySet<number> | undefined;
@@ -84,7 +87,8 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
     const value = valueOf(oid);
     return value === undefined ? undefined : reader(readAll(value));
   };
-  const x509 = openSslCertificate(der);
+  const fault = keyFault(certificate.subjectPublicKeyInfo);
+  const x509 = fault === undefined ? openSslCertificate(der) : undefined;
   const publicKey = publicKeyOf(x509);
   const subjectName = canonicalName(certificate.subject);
   const issuerName = canonicalName(certificate.issuer);
@@ -98,6 +102,7 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
     issuerName,
     isSelfIssued: subjectName.key === issuerName.key,
     publicKey,
+    keyFault: fault,
     isCa: basic?.isCa ?? false,
     pathLength: basic?.pathLength,
     keyUsage: read(oids.keyUsage, bitsOf),
@@ -118,7 +123,8 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
     ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
     needsNoStatus: extensions.has(oids.ocspNoCheck),
     unknownCritical: [...extensions.values()].find(({ oid, critical }) => critical && !understood.has(oid))?.oid,
-    isSignedBy: foundOnce(({ publicKey: key }) => x509 !== undefined && key !== undefined && certificateVerifies(der, key)),
+    isSignedBy: ({ publicKey: key, subjectPublicKeyInfo }) =>
+      x509 !== undefined && key !== undefined && pairVerifies({ signed: der, subjectPublicKeyInfo }),
   };
 }
 

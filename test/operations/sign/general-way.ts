@@ -51,7 +51,7 @@ export const signGenerally: Operation = {
       context.audit.digests.push(...auditedDigests(signatures));
       await opened.checkUnchanged();
       if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);
-      if (asked.level !== undefined) context.levels.check(asked.level, key.signer.chain, algorithm);
+      if (asked.level !== undefined) await context.levels.check(asked.level, key.signer.chain, algorithm);
       const digests = signatures.prepared.map(({ digest }) => digest);
       const toBeSigned = { algorithm, digests, documents: documentsAsPrepared(documents, signatures) };
       return await key.sign(toBeSigned, signatures.prepared, async (values) => {

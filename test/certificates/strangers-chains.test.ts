@@ -1,0 +1,140 @@
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import { issuersOf } from '../../src/certificates/signer-certificate.ts';
+import { signedCertificate } from '../../src/certificates/signed-certificate.ts';
+import { basicConstraints, keyUsage } from '../../src/certificates/standard-extensions.ts';
+import { subjectName } from '../../src/certificates/subject.ts';
+import type { ThreadFunction } from '../../src/threads/work-threads.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
+import { pairMicroseconds, TooManySignatures, verifyAhead, type SignedPair } from '../../src/x509/known-signatures.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
+import { TooMuchEffort } from '../../src/x509/path/path-fault.ts';
+import { verifyPaths } from '../../src/x509/path/verify-paths.ts';
+
+const threads = new WorkThreads();
+afterAll(async () => threads.stop());
+/** Work threads that count the tasks they get. */
+class CountedThreads {
+  tasks = 0;
+
+  async run<Result>(work: ThreadFunction, task: object): Promise<Result> {
+    this.tasks += 1;
+    return threads.run<Result>(work, task);
+  }
+}
+
+interface Entity {
+  readonly name: Uint8Array;
+  readonly privateKey: KeyObject;
+  readonly subjectPublicKeyInfo: Uint8Array;
+}
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+const authority = [basicConstraints(), keyUsage(['keyCertSign'])];
+
+function entity(commonName: string, namedCurve: string): Entity {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve });
+  return {
+    name: subjectName({ country: 'FR', commonName }),
+    privateKey,
+    subjectPublicKeyInfo: publicKey.export({ format: 'der', type: 'spki' }),
+  };
+}
+
+async function certified({ name: subject, subjectPublicKeyInfo }: Entity, issuer: Entity, extensions = authority): Promise<Uint8Array> {
+  const signer = {
+    name: issuer.name,
+    subjectPublicKeyInfo: issuer.subjectPublicKeyInfo,
+    signatureAlgorithm: 'ecdsaWithSHA256' as const,
+    sign: async (tbs: Uint8Array) => Promise.resolve(sign('sha256', tbs, issuer.privateKey)),
+  };
+  const content = { subject, subjectPublicKeyInfo, extensions: extensions.map((one) => one.der), serialNumber: randomBytes(16) };
+  return signedCertificate(signer, { ...content, ...validity });
+}
+
+/** A signer below CAs of one name, each of which certifies the next: the last one signed the signer. */
+async function sameNames(
+  count: number,
+  namedCurve: string,
+): Promise<{ readonly signer: Uint8Array; readonly chain: readonly Uint8Array[] }> {
+  const ring = Array.from({ length: count }, () => entity('Same Name', namedCurve));
+  const chain = await Promise.all(ring.map(async (one, index) => certified(one, ring[index - 1] ?? one)));
+  const last = ring.at(-1);
+  if (last === undefined) throw new RangeError('no CA');
+  return { signer: await certified(entity('Signer', 'P-256'), last, []), chain };
+}
+const readAll = (ders: readonly Uint8Array[]): PathCertificate[] => ders.map((der) => pathCertificate(der));
+const costOf = (certificates: readonly PathCertificate[]): number =>
+  certificates
+    .flatMap(({ der }) => certificates.map(({ subjectPublicKeyInfo }) => pairMicroseconds({ signed: der, subjectPublicKeyInfo })))
+    .reduce((total, one) => total + one, 0);
+
+describe('the chain of a signer that a caller gives', () => {
+  it.each(['P-256', 'P-384'])('is verified on the event loop if it is an ordinary one: %s', async (namedCurve) => {
+    const counted = new CountedThreads();
+    const [root, issuing] = [entity('Root', namedCurve), entity('Issuing', 'P-256')];
+    const own = await certified(entity('Signer', 'P-256'), issuing, []);
+    const above = [await certified(root, root), await certified(issuing, root)];
+    expect(await issuersOf(own, above, undefined, counted)).toEqual(above.toReversed());
+    expect(counted.tasks).toBe(0);
+  });
+
+  it('is verified in a thread if it takes longer, and is then known', async () => {
+    const counted = new CountedThreads();
+    const { signer, chain } = await sameNames(5, 'P-521');
+    expect(await issuersOf(signer, chain, undefined, counted)).toEqual(chain.toReversed());
+    expect(counted.tasks).toBe(1);
+    expect(await issuersOf(signer, chain, undefined, counted)).toEqual(chain.toReversed());
+    await verifyPaths(readAll([signer, ...chain]), [], counted);
+    expect(counted.tasks).toBe(1);
+  });
+
+  it.each([
+    ['P-521', 8],
+    ['brainpoolP512r1', 8],
+    ['P-384', 11],
+    ['secp256k1', 15],
+  ])('is refused before anything is verified if it takes longer than 100 ms: %s, %d CAs of one name', async (namedCurve, count) => {
+    const counted = new CountedThreads();
+    const { signer, chain } = await sameNames(count, namedCurve);
+    await expect(issuersOf(signer, chain, undefined, counted)).rejects.toThrow(TooManySignatures);
+    const certificates = readAll([signer, ...chain]);
+    await expect(verifyPaths(certificates, [], counted)).rejects.toThrow(TooMuchEffort);
+    expect(counted.tasks).toBe(0);
+    expect(costOf(certificates)).toBeGreaterThan(100_000);
+  });
+});
+
+describe('signatures that are verified ahead', () => {
+  it('are right and wrong as they are', async () => {
+    const { chain } = await sameNames(4, 'P-521');
+    const certificates = readAll(chain);
+    await verifyPaths(certificates, [], threads);
+    expect(costOf(certificates)).toBe(0);
+    expect(certificates.map((one) => certificates.map((issuer) => one.isSignedBy(issuer)))).toEqual(
+      certificates.map((_one, index) => certificates.map((_issuer, by) => by === Math.max(0, index - 1))),
+    );
+  });
+
+  it('are those of certificates by the anchors, not of anchors', async () => {
+    const [above, root] = [entity('Above', 'P-521'), entity('Root', 'P-521')];
+    const [anchor, own] = await Promise.all([certified(root, above), certified(entity('Own', 'P-521'), root, [])]);
+    const [target, trusted] = [pathCertificate(own), pathCertificate(anchor)];
+    await verifyPaths([target], [trusted], threads);
+    expect(target.isSignedBy(trusted)).toBe(true);
+    expect(pairMicroseconds({ signed: anchor, subjectPublicKeyInfo: above.subjectPublicKeyInfo })).toBe(2000);
+  });
+
+  it('are each verified once, however often a search names them', async () => {
+    const one = entity('One', 'P-521');
+    const certificate = await certified(one, one);
+    const pair: SignedPair = { signed: certificate, subjectPublicKeyInfo: one.subjectPublicKeyInfo };
+    const counted = new CountedThreads();
+    // Octets of their own, as another request has them.
+    const again = (): SignedPair => ({
+      signed: Uint8Array.from(certificate),
+      subjectPublicKeyInfo: Uint8Array.from(one.subjectPublicKeyInfo),
+    });
+    await verifyAhead([pair, ...Array.from({ length: 100 }, again)], counted);
+    expect(counted.tasks).toBe(0);
+  });
+});
