@@ -1,17 +1,26 @@
 import { createHash, type KeyObject } from 'node:crypto';
+import type { ByteSource } from '../asn1/byte-source.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
-import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
+import { hasSoundExponent, KeyRefused, readPublicKey } from '../verification/public-key.ts';
+import { obsoleteIn, strengthFault } from '../verification/signature-strength.ts';
 import { dataVerifies, valueVerifies } from '../verification/verify-value.ts';
 import { hashOfIdentifier, readSignatureAlgorithm } from './algorithm-identifier.ts';
+import { areAttributes } from './attributes-as-content.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
 
 /** Content covered by a SignerInfo. */
 export interface CoveredContent {
   readonly contentType: string;
   digestBy(hash: HashName): Uint8Array;
+  /**
+   * The content itself. Absent where it cannot be signed attributes: a PDF, a digest, a TSTInfo.
+   */
+  readonly octets?: ByteSource | undefined;
+  /** The hash by which the content covers something else, if it does. */
+  readonly hashWithin?: HashName | undefined;
 }
 
 /** Thrown for an invalid signature. The message is for callers. */
@@ -25,13 +34,23 @@ export function digestHashOf({ digestAlgorithm }: ReadSignerInfo): HashName | un
 /**
  * Checks one signature: message-digest, content-type, the certificate bound by signing-certificate,
  * and the value (RFC 5652 §5.6, RFC 5035 §5.4). Chain, validity and revocation are not checked.
+ * Returns the hashes that it depends on.
  * @throws {SignatureBroken} or, for a malformed SignerInfo, {DerError}
  */
-export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, certificate: Certificate, publicKey: KeyObject): void {
+export function checkSignerInfo(
+  info: ReadSignerInfo,
+  content: CoveredContent,
+  certificate: Certificate,
+  publicKey: KeyObject,
+): readonly HashName[] {
   const digestHash = must(digestHashOf(info), 'uses an unsupported hash');
   const { signedAttributes: attributes } = info;
   if (attributes === undefined) {
     must(content.contentType === oids.data, 'lacks the signed attributes that its content type requires');
+    must(
+      content.octets === undefined || !areAttributes(content.octets),
+      'lacks signed attributes, and its content is the signed attributes of another signature',
+    );
   } else {
     must(readObjectIdentifier(only(attributes, oids.contentType)) === content.contentType, 'is for another content type');
     must(same(only(attributes, oids.messageDigest).content, content.digestBy(digestHash)), 'does not match the content');
@@ -41,7 +60,7 @@ export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, c
   const [oid] = children(info.signatureAlgorithm);
   if (oid !== undefined && readObjectIdentifier(oid) === oids.ed25519 && attributes !== undefined) {
     must(dataVerifies(publicKey, { scheme: 'EDDSA' }, attributes, info.signature), 'has a value that does not verify');
-    return;
+    return [digestHash];
   }
   const algorithm = must(readSignatureAlgorithm(info.signatureAlgorithm, digestHash), 'uses an unsupported algorithm');
   must(
@@ -50,29 +69,45 @@ export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, c
   );
   const digest = attributes === undefined ? content.digestBy(algorithm.hash) : createHash(algorithm.hash).update(attributes).digest();
   must(valueVerifies(publicKey, algorithm, digest, info.signature), 'has a value that does not verify');
+  return [digestHash, algorithm.hash];
 }
 
 /**
- * Checks each SignerInfo with the certificate that it names, among the given ones.
- * @throws {SignatureBroken} for the first invalid one
+ * Checks each SignerInfo with the certificate that it names, among the given ones. Returns what is
+ * obsolete in those that hold, with the number of each.
+ * @throws {SignatureBroken} for the first invalid one, and for one by a weak key
  */
-export function checkSignerInfos(signerInfos: readonly Uint8Array[], certificates: readonly Uint8Array[], content: CoveredContent): void {
+export function checkSignerInfos(
+  signerInfos: readonly Uint8Array[],
+  certificates: readonly Uint8Array[],
+  content: CoveredContent,
+): readonly string[] {
   const known = certificates.flatMap(certificateOf);
-  for (const [index, bytes] of signerInfos.entries()) {
+  return signerInfos.flatMap((bytes, index) => {
+    const name = `signature ${index + 1} of ${signerInfos.length}`;
     try {
       const info = readSignerInfo(bytes);
       const certificate = must(
         known.find((one) => names(info.signer, one)),
         "comes without its signer's certificate",
       );
-      checkSignerInfo(info, content, certificate, readPublicKey(certificate.subjectPublicKeyInfo));
+      const key = readPublicKey(certificate.subjectPublicKeyInfo);
+      const weakness = strengthFault(key);
+      if (weakness !== undefined) throw new SignatureBroken(weakness);
+      const hashes = checkSignerInfo(info, content, certificate, key);
+      const obsolete = obsoleteIn(key, [...hashes, content.hashWithin ?? '']);
+      return obsolete === undefined ? [] : [`${name} ${obsolete}`];
     } catch (error) {
       // A key that OpenSSL rejects is a fault of the file as well.
-      const why =
-        error instanceof SignatureBroken ? error.message : error instanceof DerError ? 'is not well formed' : 'cannot be verified';
-      throw new SignatureBroken(`signature ${index + 1} of ${signerInfos.length} ${why}`, { cause: error });
+      throw new SignatureBroken(`${name} ${whyBroken(error)}`, { cause: error });
     }
-  }
+  });
+}
+
+function whyBroken(error: unknown): string {
+  if (error instanceof SignatureBroken) return error.message;
+  if (error instanceof KeyRefused) return `cannot be verified: the key of its signer ${error.message}`;
+  return error instanceof DerError ? 'is not well formed' : 'cannot be verified';
 }
 
 function certificateOf(bytes: Uint8Array): Certificate[] {

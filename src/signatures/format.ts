@@ -61,8 +61,19 @@ export interface Prepared<State> {
    * them from its file, compared with the digest.
    */
   readonly readAgain?: readonly WholeDocument[] | undefined;
+  /** What the caller must know of the documents. */
+  readonly notice?: string | undefined;
   /** Plain JSON. */
   readonly state: State;
+}
+
+const obsoleteMax = 10;
+
+/** Returns the notice about existing signatures that hold, but use obsolete algorithms. */
+export function obsoleteNotice(obsolete: readonly string[]): string | undefined {
+  if (obsolete.length === 0) return undefined;
+  const more = obsolete.length > obsoleteMax ? [`and ${obsolete.length - obsoleteMax} more`] : [];
+  return `existing signatures hold, but use obsolete algorithms: ${[...obsolete.slice(0, obsoleteMax), ...more].join(', ')}`;
 }
 
 /** Maximum size of the data to be signed that `remotePreSign` returns (contract §5). */

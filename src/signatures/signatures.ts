@@ -184,10 +184,11 @@ function evidenceOf(
   { prepared }: PreparedSignatures,
   made: readonly Pick<SignatureEvidence, 'evidence' | 'notice'>[],
 ): readonly SignatureEvidence[] {
-  return prepared.map(({ id, covers }, index) => {
+  return prepared.map(({ id, covers, notice }, index) => {
     const one = made[index];
     if (one === undefined) throw new RangeError('a signature has no evidence');
-    return { id, document: covers[0]?.index ?? 0, ...one };
+    const notices = [notice, one.notice].filter((text) => text !== undefined);
+    return { id, document: covers[0]?.index ?? 0, ...one, notice: notices.length === 0 ? undefined : notices.join('; ') };
   });
 }
 
@@ -195,7 +196,7 @@ function evidenceOf(
  * Returns the notices of a request's signatures. Of several signatures, each notice names those
  * that it is about.
  */
-export function evidenceNotices(evidence: readonly SignatureEvidence[]): string[] {
+export function evidenceNotices(evidence: readonly Pick<SignatureEvidence, 'id' | 'notice'>[]): string[] {
   const ids = new Map<string, string[]>();
   for (const { id, notice } of evidence) if (notice !== undefined) ids.set(notice, [...(ids.get(notice) ?? []), JSON.stringify(id)]);
   return Array.from(ids, ([notice, of]) =>

@@ -78,7 +78,7 @@ export async function verifyAhead(pairs: readonly SignedPair[], threads: Pick<Wo
   const microseconds = unknown.reduce((total, pair) => total + pairMicroseconds(pair), 0);
   if (microseconds <= onLoopMaxMicroseconds) return;
   if (microseconds > effortMaxMicroseconds) throw new TooManySignatures();
-  const held = await threads.run<readonly boolean[]>(thread, { pairs: unknown.map(ownBytes) });
+  const held = await threads.run<readonly boolean[]>(thread, { pairs: withOwnBytes(unknown) });
   for (const [index, pair] of unknown.entries()) keep(nameOf(pair), held[index] === true);
 }
 
@@ -87,9 +87,22 @@ export function verifyPairs({ pairs }: { readonly pairs: readonly SignedPair[] }
   return pairs.map(pairVerifies);
 }
 
-/** Copies the octets: a view would take the whole buffer behind it to the thread. */
-function ownBytes({ signed, subjectPublicKeyInfo, ...form }: SignedPair): SignedPair {
-  return { ...form, signed: Uint8Array.from(signed), subjectPublicKeyInfo: Uint8Array.from(subjectPublicKeyInfo) };
+/**
+ * Copies the octets, each certificate and key once: a view would take the whole buffer behind it to
+ * the thread.
+ */
+function withOwnBytes(pairs: readonly SignedPair[]): SignedPair[] {
+  const copies = new Map<Uint8Array, Uint8Array>();
+  const copyOf = (bytes: Uint8Array): Uint8Array => {
+    const copy = copies.get(bytes) ?? Uint8Array.from(bytes);
+    copies.set(bytes, copy);
+    return copy;
+  };
+  return pairs.map(({ signed, subjectPublicKeyInfo, ...form }) => ({
+    ...form,
+    signed: copyOf(signed),
+    subjectPublicKeyInfo: copyOf(subjectPublicKeyInfo),
+  }));
 }
 
 function nameOf({ signed, isResponse, subjectPublicKeyInfo }: SignedPair): string {

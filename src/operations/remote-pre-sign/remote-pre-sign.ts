@@ -12,7 +12,7 @@ import { RequestId, ObjectIdentifier } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { bindsCertificate, SignatureParameters } from '../../signatures/request/parameters.ts';
 import { prepareSignatures } from '../../signatures/prepare-signatures.ts';
-import { auditedDigests, planWithoutSigner, signerPlan } from '../../signatures/signatures.ts';
+import { auditedDigests, evidenceNotices, planWithoutSigner, signerPlan } from '../../signatures/signatures.ts';
 import { checkValidNow, externalSigner } from './external-signer.ts';
 import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { Prepared } from '../../signatures/format.ts';
@@ -137,6 +137,7 @@ export const remotePreSign = operation({
       const signatures = await prepareSignatures(plan, opened.documents, context.threads);
       const { prepared, algorithm, chain: signerChain } = signatures;
       context.audit.digests.push(...auditedDigests(signatures));
+      context.notices.push(...evidenceNotices(prepared));
       if (signerChain !== undefined && checksIdentity(parameters)) checkIdentityOf(signatures, rulesOfCertificate(signerChain.certificate));
       if (asked.level !== undefined && signerChain !== undefined && algorithm !== undefined)
         await context.levels.check(asked.level, signerChain, algorithm);

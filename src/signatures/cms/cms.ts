@@ -8,7 +8,7 @@ import { Fault } from '../../faults.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
-import { oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
+import { obsoleteNotice, oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -62,7 +62,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       const content = contentOf(source);
       const earlier =
         detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });
-      if (earlier !== undefined && coSigning === 'CHECKED') checkEarlierSignatures(earlier);
+      const obsolete = earlier !== undefined && coSigning === 'CHECKED' ? checkEarlierSignatures(earlier) : [];
       const contentDigest = earlier === undefined ? hashContent(hash, content) : earlier.digestBy(hash);
       const contentType = earlier?.contentType ?? oids.data;
       const attributes = signedAttributes({ contentType, contentDigest, certificate: chain.certificate, hash, now, properties });
@@ -72,6 +72,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         digest: createHash(hash).update(dataToSign).digest(),
         dataToSign,
         contents: detached ? [] : [content],
+        notice: obsoleteNotice(obsolete),
         state: {
           signedAttributes: attributes.map((attribute) => Buffer.from(attribute).toString('base64')),
           contentType,

@@ -57,9 +57,11 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
       message: `a co-signed document may have at most ${partsMax} signatures, ${partsMax} certificates, and ${partsMax} CRLs and OCSP responses`,
     });
   }
+  const content = contentAt(document, source, spans);
   return {
     ...read,
-    content: contentAt(document, source, spans),
+    content,
+    octets: contentSource(content),
     digestBy: digests(source, spans, hashesOf(read, hashes)),
     partsDigest: partsDigest(read),
     knowsDigest: (hash) => read.digestAlgorithms.some((identifier) => hashNamed(identifier) === hash),
@@ -67,12 +69,13 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
 }
 
 /**
- * Verifies every existing signature: content, certificate and value.
+ * Verifies every existing signature: content, certificate and value. Returns what is obsolete in
+ * them.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID
  */
-export function checkEarlierSignatures(earlier: EarlierSignatures): void {
+export function checkEarlierSignatures(earlier: EarlierSignatures): readonly string[] {
   try {
-    checkSignerInfos(earlier.signerInfos, earlier.certificates, earlier);
+    return checkSignerInfos(earlier.signerInfos, earlier.certificates, earlier);
   } catch (error) {
     if (!(error instanceof SignatureBroken)) throw error;
     throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `an existing signature of the document: ${error.message}`, cause: error });

@@ -8,7 +8,7 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signedAttributes } from '../cades/signed-attributes.ts';
 import { bytesOf, contentSource } from '../content-source.ts';
 import { isAtLeast } from '../levels/level-writer.ts';
-import { oneForEach, type SignatureFormat, type Workload } from '../format.ts';
+import { obsoleteNotice, oneForEach, type SignatureFormat, type Workload } from '../format.ts';
 import { cmsRoomBytes, detachedCms } from './detached-cms.ts';
 import { checkTokenSize } from './document-time-stamp.ts';
 import { contentOf, openPdf, refusingPdf } from './pdf-input.ts';
@@ -53,7 +53,9 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
       const content = contentOf(document);
       const file = openPdf(contentSource([content]), document.password, at, { mustBeQuick });
       const isSigned = refusingPdf(() => signaturesOf(file).length > 0, at);
-      if (isSigned && parameters.validates) refusingPdf(() => checkEarlierSignatures(contentSource([content]), document.password, at), at);
+      const validates = isSigned && parameters.validates;
+      const check = (): readonly string[] => checkEarlierSignatures(contentSource([content]), document.password, at);
+      const obsolete = validates ? refusingPdf(check, at) : [];
       const attributes = (contentDigest: Uint8Array): Uint8Array[] =>
         signedAttributes({
           ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },
@@ -75,6 +77,7 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
           digest: createHash(hash).update(dataToSign).digest(),
           dataToSign,
           contents: [content, revision],
+          notice: obsoleteNotice(obsolete),
           readAgain: [{ content: 0, document: index, digest: { hash, value: digests.ofContent } }],
           state: {
             signedAttributes: signedOnes.map(base64),

@@ -68,6 +68,8 @@ const Stored = z.strictObject({
       readAgain: z
         .array(z.strictObject({ content: z.int(), document: z.int(), digest: z.strictObject({ hash: Hash, value: Bytes }) }))
         .default([]),
+      // Absent unless there is something to say, and in sessions of versions without it.
+      notice: z.string().optional(),
       state: z.unknown(),
     }),
   ),
@@ -107,8 +109,8 @@ export function sessionText({ documents, signatures }: SessionState): string {
     documents: documents.map(({ id, fileName, origin }) => ({ id, fileName, origin })),
     ...{ format, algorithm, level, isText },
     signer: chain === undefined ? undefined : { certificate: base64(chain.certificate.der), issuers: chain.issuers.map(base64) },
-    signatures: prepared.map(({ id, covers, hash, digest, contents, readAgain, state }) => ({
-      ...{ id, hash, state },
+    signatures: prepared.map(({ id, covers, hash, digest, contents, readAgain, notice, state }) => ({
+      ...{ id, hash, notice, state },
       covers: covers.map(({ index }) => index),
       digest: base64(digest),
       contentBytes: contents.map(contentBytes),

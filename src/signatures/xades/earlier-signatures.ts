@@ -1,7 +1,8 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { DerError } from '../../asn1/reader.ts';
 import { Refusal } from '../../result-codes.ts';
-import { readPublicKey } from '../../verification/public-key.ts';
+import { hasSoundExponent, readPublicKey } from '../../verification/public-key.ts';
+import { obsoleteIn, strengthFault } from '../../verification/signature-strength.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
 import { readCertificate, type Certificate } from '../../x509/certificate.ts';
 import type { XmlNode } from '../../xml/engine.ts';
@@ -12,6 +13,7 @@ import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, requestDigest } from '../../xmldsig/references.ts';
 import { structureFault } from '../../xmldsig/structure.ts';
+import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
@@ -78,16 +80,52 @@ export function stillHold(before: HoldingReferences, after: HoldingReferences): 
 }
 
 /**
- * Verifies every existing signature: what it references, its value and its certificate.
+ * Verifies every existing signature: what it references, its value and its certificate. Each
+ * `ds:Signature` must be one, wherever it stands. Returns what is obsolete in them.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID, UNSUPPORTED
  */
-export function checkEarlierSignatures(document: XmlDocument): void {
-  for (const [index, signature] of signaturesIn(document, undefined).entries()) {
-    const fault = signature === undefined ? 'cannot be read' : signatureFault(document, signature);
-    if (fault === undefined) continue;
+export function checkEarlierSignatures(document: XmlDocument): readonly string[] {
+  checkAllAreSignatures(document);
+  return signaturesIn(document, undefined).flatMap((signature, index) => {
+    const found = signature === undefined ? { fault: 'cannot be read' } : checked(document, signature);
     const name = signature?.id === undefined ? `signature ${index + 1}` : `the signature ${quoted(signature.id)}`;
-    throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `${name} of the document ${fault}` });
+    if (found.fault !== undefined) throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `${name} of the document ${found.fault}` });
+    return found.obsolete === undefined ? [] : [`${name} ${found.obsolete}`];
+  });
+}
+
+/**
+ * Checks that each `ds:Signature` has a SignedInfo, so that it is among those that are verified.
+ * The signatures of this service leave out every `ds:Signature`: what is in another would be signed
+ * by nothing.
+ * @throws {Refusal} EXISTING_SIGNATURE_INVALID
+ */
+function checkAllAreSignatures(document: XmlDocument): void {
+  if (!document.mentions(signatureName.localName)) return;
+  for (const element of document.elements()) {
+    if (!document.is(element, dsNamespace, signatureName.localName)) continue;
+    if (document.child(element, dsNamespace, signedInfoName) !== undefined) continue;
+    throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: 'the document has an element ds:Signature that is no signature' });
   }
+}
+
+/**
+ * What is wrong with a signature, or obsolete in one that holds, as the end of a sentence; neither
+ * if nothing is.
+ */
+interface Checked {
+  readonly fault?: string | undefined;
+  readonly obsolete?: string | undefined;
+}
+
+function checked(document: XmlDocument, signature: ReadSignature): Checked {
+  const fault = signatureFault(document, signature);
+  if (fault !== undefined) return { fault };
+  const { algorithm, references } = signature;
+  const certificate = signerOf(document, signature);
+  const key = certificate === undefined ? undefined : publicKeyOf(certificate);
+  const hashes = [algorithm, ...references].flatMap((one) => one?.hash ?? []);
+  return key === undefined ? {} : { obsolete: obsoleteIn(key, hashes) };
 }
 
 /** Returns what is wrong with a signature, as the end of a sentence; undefined if nothing is. */
@@ -108,6 +146,9 @@ function signatureFault(document: XmlDocument, signature: ReadSignature): string
   if (algorithm.scheme === 'ECDSA' && (value.length === 0 || value.length % 2 !== 0)) return 'has a value of the wrong length';
   const key = publicKeyOf(certificate);
   if (key === undefined) return 'has a certificate with a key that this service cannot read';
+  const weakness = strengthFault(key);
+  if (weakness !== undefined) return weakness;
+  if (!hasSoundExponent(key)) return 'is by an RSA key whose public exponent is not an odd number from 65537 on';
   return valueVerifies(key, algorithm, digest, signatureValueOf(algorithm, value)) ? undefined : 'does not verify under its certificate';
 }
 

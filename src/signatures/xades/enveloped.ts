@@ -3,7 +3,7 @@ import { canonicalisations } from '../../xml/canonicalisation.ts';
 import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
-import { oneForEach, type SignatureFormat } from '../format.ts';
+import { obsoleteNotice, oneForEach, type SignatureFormat } from '../format.ts';
 import { checkEarlierSignatures, holdingReferences, signedInfoName } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference, joinsBases } from './enveloped-reference.ts';
@@ -52,7 +52,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       );
       // Names that the caller chooses must be in the encoding of the document.
       refusingXml(() => xml.encode(`${composed.text.beforeValue}${composed.text.beforeUnsigned}`), at);
-      if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
+      const obsolete = parameters.validates ? refusingXml(() => checkEarlierSignatures(document), at) : [];
       const earlier = refusingXml(() => holdingReferences(document), at);
       if (earlier.length > 0) refusingXml(() => checkUnharmed(earlier, xml, insertion, composed.text, ids.signature), at);
       if (parameters.transformation !== undefined) {
@@ -66,6 +66,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
         ...fileDigest(content, xml.bytes),
         signature: {
           ...prepared,
+          notice: obsoleteNotice(obsolete),
           state: {
             ...state,
             ...{ place, elementsBefore },

@@ -28,17 +28,18 @@ interface Read extends EarlierSignature {
 /**
  * Verifies every signature of a file in the order of their revisions: what it covers, its value by
  * the certificate in it, and that what was changed after it is allowed. Chain, validity and
- * revocation of certificates are not checked. `at`: JSON Pointer of the document.
+ * revocation of certificates are not checked. `at`: JSON Pointer of the document. Returns what is
+ * obsolete in the signatures.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID, naming the signature and why; UNSUPPORTED for more
  * than 200 signatures
  * @throws {PdfFault} for a file whose form cannot be read
  */
-export function checkEarlierSignatures(source: ByteSource, password: string | undefined, at: string): void {
+export function checkEarlierSignatures(source: ByteSource, password: string | undefined, at: string): readonly string[] {
   // Of its own, since what is read for the signatures must not count for what is read for the new
   // one.
   const file = new PdfFile(source, password);
   const found = signaturesOf(file);
-  if (found.length === 0) return;
+  if (found.length === 0) return [];
   if (found.length > signaturesMax) throw new Refusal('UNSUPPORTED', { at, message: `a PDF may have at most ${signaturesMax} signatures` });
   const signatures = found
     .map((one): Read =>
@@ -47,7 +48,10 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
     .toSorted((one, other) => one.range.stop - other.range.stop);
   const wanted = signatures.flatMap(({ range, read }) => read.hashes.map((hash) => ({ range, hash })));
   const digests = new RangeDigests(source, wanted);
-  for (const { name, range, read } of signatures) refusing(name, at, () => read.check((hash) => digests.digest(range, hash)));
+  const obsolete = signatures.flatMap(({ name, range, read }) => {
+    const weakness = refusing(name, at, () => read.check((hash) => digests.digest(range, hash)));
+    return weakness === undefined ? [] : [`${name} ${weakness}`];
+  });
   const open = (one: Read): FileStates => refusing(one.name, at, () => statesOf(source, file, one, password));
   // Not kept as they are: each one is a file with what was read of it.
   const later = signatures.map((one) => {
@@ -66,6 +70,7 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
       checkChanges(states, rulesOf(states.before), scan);
     });
   }
+  return obsolete;
 }
 
 /** Returns the file at the signature and now. @throws {SignatureBroken} */

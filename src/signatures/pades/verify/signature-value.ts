@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { bytesBetween, bytesInMemory } from '../../../asn1/byte-source.ts';
 import { concat } from '../../../asn1/der.ts';
 import { DerError, readAll } from '../../../asn1/reader.ts';
@@ -10,9 +10,10 @@ import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { RequestRejected } from '../../../timestamp/request.ts';
 import { readTstInfo, tstInfoType } from '../../../timestamp/tst-info.ts';
 import type { HashName } from '../../../token/signature-algorithm.ts';
-import { readPublicKey } from '../../../verification/public-key.ts';
+import { hasSoundExponent, KeyRefused, readPublicKey } from '../../../verification/public-key.ts';
+import { obsoleteIn, strengthFault } from '../../../verification/signature-strength.ts';
 import { valueVerifies } from '../../../verification/verify-value.ts';
-import { readCertificate } from '../../../x509/certificate.ts';
+import { readCertificate, type Certificate } from '../../../x509/certificate.ts';
 import { encodedSignature } from '../signed-fields.ts';
 
 /** A signature of a file, read from its dictionary. */
@@ -21,10 +22,10 @@ export interface ReadSignature {
   readonly hashes: readonly HashName[];
   /**
    * Verifies it with the certificate in it; chain, validity and revocation are not checked.
-   * `covered`: digest of what it covers.
+   * `covered`: digest of what it covers. Returns what is obsolete in it, as the end of a sentence.
    * @throws {SignatureBroken} if it does not verify
    */
-  check(covered: (hash: HashName) => Uint8Array): void;
+  check(covered: (hash: HashName) => Uint8Array): string | undefined;
 }
 
 /**
@@ -83,7 +84,7 @@ function timeStamp(data: SignedCms): ReadSignature {
     hashes: [hash],
     check: (covered) => {
       checkDigest(value, covered(hash));
-      checkSigners(data, (name) => createHash(name).update(content).digest());
+      return checkSigners(data, (name) => createHash(name).update(content).digest(), hash);
     },
   };
 }
@@ -96,7 +97,7 @@ function ofDigest(data: SignedCms): ReadSignature {
     hashes: ['sha1'],
     check: (covered) => {
       checkDigest(content, covered('sha1'));
-      checkSigners(data, (name) => createHash(name).update(content).digest());
+      return checkSigners(data, (name) => createHash(name).update(content).digest(), 'sha1');
     },
   };
 }
@@ -112,20 +113,39 @@ function withoutCms(file: PdfFile, dictionary: PdfDictionary): ReadSignature {
   return {
     hashes: ['sha1'],
     check: (covered) => {
-      const key = readPublicKey(certificate.subjectPublicKeyInfo);
+      const key = keyOf(certificate);
+      const weakness = strengthFault(key);
+      if (weakness !== undefined) throw new SignatureBroken(weakness);
       const algorithm = { scheme: 'RSA_PKCS1', hash: 'sha1' } as const;
-      if (key.asymmetricKeyType !== 'rsa' || !valueVerifies(key, algorithm, covered('sha1'), value.content))
+      if (key.asymmetricKeyType !== 'rsa' || !hasSoundExponent(key) || !valueVerifies(key, algorithm, covered('sha1'), value.content))
         throw new SignatureBroken('has a value that does not verify');
+      return obsoleteIn(key, ['sha1']);
     },
   };
 }
 
-function checkSigners({ signerInfos, certificates, contentType }: SignedCms, digestBy: (hash: HashName) => Uint8Array): void {
+function keyOf({ subjectPublicKeyInfo }: Certificate): KeyObject {
   try {
-    parsing(() => checkSignerInfos(signerInfos, certificates, { contentType, digestBy }));
+    return readPublicKey(subjectPublicKeyInfo);
   } catch (error) {
-    // A signature of a PDF has one signer, and its field is named already.
-    if (error instanceof SignatureBroken) throw new SignatureBroken(error.message.replace('signature 1 of 1 ', ''), { cause: error });
+    const why = error instanceof KeyRefused ? error.message : 'cannot be read';
+    throw new SignatureBroken(`cannot be verified: the key of its signer ${why}`, { cause: error });
+  }
+}
+
+/** A signature of a PDF has one signer, and its field is named already. */
+const numberOfOne = 'signature 1 of 1 ';
+
+function checkSigners(
+  { signerInfos, certificates, contentType }: SignedCms,
+  digestBy: (hash: HashName) => Uint8Array,
+  hashWithin?: HashName,
+): string | undefined {
+  try {
+    const obsolete = parsing(() => checkSignerInfos(signerInfos, certificates, { contentType, digestBy, hashWithin }));
+    return obsolete.length === 0 ? undefined : obsolete.join(', ').replace(numberOfOne, '');
+  } catch (error) {
+    if (error instanceof SignatureBroken) throw new SignatureBroken(error.message.replace(numberOfOne, ''), { cause: error });
     throw error;
   }
 }
