@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { sign } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
+import { oids } from '../../src/asn1/object-identifiers.ts';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
 import { prepareSignatures } from '../../src/signatures/prepare-signatures.ts';
 import type { ThreadFunction } from '../../src/threads/work-threads.ts';
@@ -174,6 +177,97 @@ describe('the signatures of a document that is co-signed', () => {
       if (outcome === 'taken') expect(() => prepare(document, 'CHECKED')).not.toThrow();
       else expect(() => prepare(document, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /public exponent/));
     }
+  });
+
+  describe('whose attributes were turned into the content', () => {
+    const genuine = joined(signedBy(first, content));
+    const [bytes = new Uint8Array()] = read(genuine).signerInfos;
+    const attributes = readSignerInfo(bytes).signedAttributes ?? new Uint8Array();
+    const members = children(readAll(attributes)).map(({ raw }) => raw);
+    const indefinite = (tag: number, ...parts: readonly Uint8Array[]): Buffer =>
+      Buffer.concat([Buffer.of(tag, 0x80), ...parts, Buffer.alloc(2)]);
+    const longLength = (tag: number, body: Uint8Array): Buffer =>
+      Buffer.concat([Buffer.of(tag, 0x83, 0, body.length >> 8, body.length & 255), body]);
+    /** The SignedData of an attacker: a SignerInfo without signed attributes over other content, with a value that is right for it. */
+    const attached = (octets: Uint8Array, value: Uint8Array): Buffer => {
+      const parts = children(readAll(bytes));
+      const [version, identifier, digest, , algorithm] = parts.map(({ raw }) => raw);
+      const info = der.sequence(...[version, identifier, digest, algorithm].map((one) => one ?? new Uint8Array()), der.octetString(value));
+      return joined(signedData({ ...read(genuine), content: [octets], signerInfos: [info] }));
+    };
+    const signedOver = (octets: Uint8Array): Buffer => attached(octets, sign('sha256', octets, first.privateKey));
+    const refused = refusal('EXISTING_SIGNATURE_INVALID', /its content is the signed attributes of another signature/);
+
+    it('are refused: the value that the signer made', () => {
+      const forged = attached(attributes, readSignerInfo(bytes).signature);
+      // The value is right, and others take it.
+      opensslVerifies(forged, [first]);
+      expect(() => prepare(forged, 'CHECKED')).toThrow(refused);
+      expect(() => prepare(forged, 'UNCHECKED')).not.toThrow();
+    });
+
+    it.each<[string, () => Uint8Array]>([
+      ['with the tag that they have in a SignerInfo', () => Buffer.concat([Buffer.of(0xa0), attributes.subarray(1)])],
+      ['with an indefinite length', () => indefinite(0x31, ...members)],
+      ['with both', () => indefinite(0xa0, ...members)],
+      ['in another order', () => der.set(...members.toReversed())],
+      ['with a length in more octets than needed', () => longLength(0x31, Buffer.concat(members))],
+      [
+        'with indefinite lengths inside',
+        () => indefinite(0x31, ...members.map((one) => indefinite(0x30, ...children(readAll(one)).map(({ raw }) => raw)))),
+      ],
+      [
+        'as the digest alone',
+        () => der.set(...members.filter((one) => Buffer.from(one).includes(Buffer.from(der.oid(oids.messageDigest))))),
+      ],
+      ['with one that has two values', () => der.set(...members, der.sequence(der.oid('1.2.3'), der.set(der.nullValue(), der.integer(1))))],
+      ['with one that has no value', () => der.set(...members, der.sequence(der.oid('1.2.3'), der.set()))],
+    ])('are refused %s', (_form, octets) => {
+      expect(() => prepare(signedOver(octets()), 'CHECKED')).toThrow(refused);
+    });
+
+    it.each<[string, () => Uint8Array]>([
+      ['nothing', () => new Uint8Array()],
+      ['text that begins with the same octet', () => Buffer.from('1. A contract')],
+      ['a set of something else', () => der.set(der.integer(1), der.oid(oids.messageDigest))],
+      [
+        'attributes without a digest',
+        () => der.set(...members.filter((one) => !Buffer.from(one).includes(Buffer.from(der.oid(oids.messageDigest))))),
+      ],
+      ['attributes with something behind them', () => Buffer.concat([attributes, Buffer.of(0)])],
+      ['attributes that are cut off', () => attributes.subarray(0, -1)],
+      ['attributes within something else', () => der.sequence(attributes)],
+      [
+        'an attribute with something beside its values',
+        () => der.set(der.sequence(der.oid(oids.messageDigest), der.set(), der.nullValue())),
+      ],
+      ['an attribute whose values are no set', () => der.set(der.sequence(der.oid(oids.messageDigest), der.sequence()))],
+    ])('are not taken for what they are not: %s', (_what, octets) => {
+      expect(() => prepare(signedOver(octets()), 'CHECKED')).not.toThrow();
+    });
+
+    it('are content like any other of a signature that has attributes of its own', () => {
+      expect(() => prepare(joined(signedBy(second, attributes)), 'CHECKED')).not.toThrow();
+    });
+
+    it('are found in a file too, and in an OCTET STRING in parts', () => {
+      const parts = [attributes.subarray(0, 7), attributes.subarray(7)].map((one) => der.octetString(one));
+      const whole = der.octetString(attributes);
+      const forged = attached(attributes, readSignerInfo(bytes).signature);
+      const at = forged.indexOf(whole);
+      const before = forged.subarray(0, at);
+      expect(at).toBeGreaterThan(0);
+      // The lengths around it become indefinite: OpenSSL writes them so when it streams.
+      const inner = children(readAll(children(children(readAll(forged))[1] ?? readAll(forged))[0]?.raw ?? forged)).map(({ raw }) => raw);
+      const [version = before, digests = before, , ...rest] = inner;
+      const encapsulated = indefinite(0x30, der.oid(oids.data), indefinite(0xa0, indefinite(0x24, ...parts)));
+      const streamed = indefinite(
+        0x30,
+        der.oid(oids.signedData),
+        indefinite(0xa0, indefinite(0x30, version, digests, encapsulated, ...rest)),
+      );
+      expect(() => prepare(streamed, 'CHECKED')).toThrow(refused);
+    });
   });
 
   it('are refused if the content is another', () => {

@@ -22,11 +22,17 @@ export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec', serialNu
     kind === 'ec'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
       : generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent });
+  return signerWith(privateKey, name, serialNumber);
+}
+
+/** A signer with this key, RSA or on a curve. */
+export function signerWith(privateKey: KeyObject, name: string, serialNumber = '5'): SoftwareSigner {
+  const kind = privateKey.asymmetricKeyType;
   const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', `/CN=${name}`, '-days', '2', '-set_serial', serialNumber], {
     key: keyPem(privateKey),
   });
   const certificate = readCertificateText(pem);
-  const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  const publicKey = createPublicKey(privateKey);
   const algorithm: SignatureAlgorithm = kind === 'ec' ? { scheme: 'ECDSA', hash: 'sha256' } : { scheme: 'RSA_PKCS1', hash: 'sha256' };
   return { privateKey, pem, certificate, publicKey, issuers: [certificate.der], algorithm };
 }

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 import { webcrypto } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as xadesjs from 'xadesjs';
-import { keyPem, softwareSigner } from '../software-signer.ts';
+import { Refusal } from '../../../src/result-codes.ts';
+import { keyPem, signerWith, softwareSigner } from '../software-signer.ts';
 import { enveloped, signer } from './xades-signer.ts';
 import { xmlsec1Signs, xmlsec1Verdicts } from './xmlsec1.ts';
 
@@ -155,6 +156,74 @@ describe('existing signatures are verified', () => {
     ['base64 without its end', first.replace(/=*<\/DigestValue>/, '</DigestValue>'), 'has text in DigestValue that is not base64'],
   ])('%s', (_name, document, message) => {
     expect(() => enveloped(document, { ...atOther, validates: true })).toThrow(message);
+  });
+
+  it.each<[string, string]>([
+    ['beside the real one', first.replace('<Other ', '<ds:Signature><evil>pay</evil></ds:Signature><Other ')],
+    ['at the end', first.replace('</doc>', '<ds:Signature/></doc>')],
+    ['in the signed part', first.replace('>signed<', '>signed<ds:Signature><evil/></ds:Signature><')],
+    ['in another element', first.replace('<Other Id="o1"/>', '<Other Id="o1"><deep><ds:Signature>text</ds:Signature></deep></Other>')],
+    ['with another prefix', first.replace('<Other ', `<Signature xmlns="${ds}" Id="x"><evil/></Signature><Other `)],
+    [
+      'around the real one',
+      first.replace('<Signature xmlns', '<ds:Signature><evil/><Signature xmlns').replace('</Signature>', '</Signature></ds:Signature>'),
+    ],
+    ['within the Object of the real one', first.replace('</KeyInfo>', '</KeyInfo><Object><ds:Signature><evil/></ds:Signature></Object>')],
+    ['within the KeyInfo of the real one', first.replace('</KeyInfo>', '<ds:Signature><evil/></ds:Signature></KeyInfo>')],
+    ['with a SignedInfo of no namespace', first.replace('<Other ', '<ds:Signature><SignedInfo xmlns=""/></ds:Signature><Other ')],
+    ['with a SignedInfo deeper down', first.replace('<Other ', '<ds:Signature><a><ds:SignedInfo/></a></ds:Signature><Other ')],
+    ['with an empty SignedInfo', first.replace('<Other ', '<ds:Signature><ds:SignedInfo/></ds:Signature><Other ')],
+    ['where there is no real one', text.replace('<Other ', '<ds:Signature><evil>pay</evil></ds:Signature><Other ')],
+  ])('a ds:Signature that is no signature is refused wherever it stands: %s', (_where, document) => {
+    const bound = document.replace('<doc xmlns', `<doc xmlns:ds="${ds}" xmlns`);
+    const outcome = (validates: boolean): unknown => {
+      try {
+        return enveloped(bound, { ...atOther, place: 'NEXT_SIBLING', validates }).length > 0;
+      } catch (error) {
+        return error instanceof Refusal ? error.code : error;
+      }
+    };
+    expect(outcome(true)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('a broken signature is refused wherever it stands', () => {
+    const [broken = ''] =
+      /<Signature .*<\/Signature>/s.exec(first.replace(/(?<=<SignatureValue>)./, (one) => (one === '+' ? '/' : '+'))) ?? [];
+    for (const document of [
+      first.replace('<Other ', `${broken}<Other `),
+      first.replace('</KeyInfo>', `</KeyInfo><Object>${broken}</Object>`),
+      first.replace('<Other Id="o1"/>', `<Other Id="o1"><a>${broken}</a></Other>`),
+    ])
+      expect(() => enveloped(document, { ...atOther, place: 'NEXT_SIBLING', validates: true })).toThrow(
+        'does not verify under its certificate',
+      );
+  });
+
+  it('a signature in the Object of another one is taken where both hold', () => {
+    const countersigned = first.replace('</KeyInfo>', `</KeyInfo><Object>${/<Signature .*<\/Signature>/s.exec(first)?.[0] ?? ''}</Object>`);
+    expect(() => enveloped(countersigned, { ...atOther, validates: true })).not.toThrow();
+  });
+
+  it('of several certificates, the one that the signed properties bind verifies it; if none is it, none does', () => {
+    const signed = enveloped(text).toString();
+    const { privateKey } = signer;
+    const twin = signerWith(privateKey, 'Another name').certificate.der;
+    const twinBase64 = Buffer.from(twin).toString('base64');
+    const verified = (document: string): Buffer => enveloped(document, { validates: true });
+    const certificate = /<ds:X509Certificate>[^<]*<\/ds:X509Certificate>/;
+    expect(() => verified(signed)).not.toThrow();
+    // KeyInfo is not signed, and the value verifies under the other certificate as well.
+    expect(() => verified(signed.replace(certificate, `<ds:X509Certificate>${twinBase64}</ds:X509Certificate>`))).toThrow(
+      'contains no certificate that it binds',
+    );
+    expect(() => verified(signed.replace(certificate, `<ds:X509Certificate>${twinBase64}</ds:X509Certificate>$&`))).not.toThrow();
+    expect(() => verified(signed.replace(certificate, `$&<ds:X509Certificate>${twinBase64}</ds:X509Certificate>`))).not.toThrow();
+  });
+
+  it('by an RSA key with a public exponent below 65537 is refused', () => {
+    const small = softwareSigner('exponent', 'rsa', '5', 3);
+    const signed = enveloped(text, { algorithm: small.algorithm }, small);
+    expect(() => enveloped(signed, { validates: true })).toThrow('public exponent');
   });
 
   it('also if they are not built as their schema says: no other one may break them', () => {
