@@ -3,8 +3,10 @@ import type { ByteSource } from '../asn1/byte-source.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
+import { Fault, isFault } from '../faults.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { hasSoundExponent, KeyRefused, readPublicKey } from '../verification/public-key.ts';
+import { verificationMicroseconds } from '../verification/effort.ts';
 import { obsoleteIn, strengthFault } from '../verification/signature-strength.ts';
 import { dataVerifies, valueVerifies } from '../verification/verify-value.ts';
 import { hashOfIdentifier, readSignatureAlgorithm } from './algorithm-identifier.ts';
@@ -22,6 +24,9 @@ export interface CoveredContent {
   /** The hash by which the content covers something else, if it does. */
   readonly hashWithin?: HashName | undefined;
 }
+
+/** Limit on the work for signatures that are verified on the event loop. */
+const quickMicroseconds = 2000;
 
 /** Thrown for an invalid signature. The message is for callers. */
 export class SignatureBroken extends Error {}
@@ -74,15 +79,18 @@ export function checkSignerInfo(
 
 /**
  * Checks each SignerInfo with the certificate that it names, among the given ones. Returns what is
- * obsolete in those that hold, with the number of each.
+ * obsolete in those that hold, with the number of each. `mustBeQuick`: on the event loop.
  * @throws {SignatureBroken} for the first invalid one, and for one by a weak key
+ * @throws {Fault} NOT_QUICK
  */
 export function checkSignerInfos(
   signerInfos: readonly Uint8Array[],
   certificates: readonly Uint8Array[],
   content: CoveredContent,
+  { mustBeQuick = false }: { readonly mustBeQuick?: boolean } = {},
 ): readonly string[] {
   const known = certificates.flatMap(certificateOf);
+  let microseconds = 0;
   return signerInfos.flatMap((bytes, index) => {
     const name = `signature ${index + 1} of ${signerInfos.length}`;
     try {
@@ -94,10 +102,13 @@ export function checkSignerInfos(
       const key = readPublicKey(certificate.subjectPublicKeyInfo);
       const weakness = strengthFault(key);
       if (weakness !== undefined) throw new SignatureBroken(weakness);
+      microseconds += verificationMicroseconds(key);
+      if (mustBeQuick && microseconds > quickMicroseconds) throw new Fault('NOT_QUICK');
       const hashes = checkSignerInfo(info, content, certificate, key);
       const obsolete = obsoleteIn(key, [...hashes, content.hashWithin ?? '']);
       return obsolete === undefined ? [] : [`${name} ${obsolete}`];
     } catch (error) {
+      if (isFault(error, 'NOT_QUICK')) throw error;
       // A key that OpenSSL rejects is a fault of the file as well.
       throw new SignatureBroken(`${name} ${whyBroken(error)}`, { cause: error });
     }

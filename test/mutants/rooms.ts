@@ -10,6 +10,8 @@ export const rooms: Readonly<Record<string, string>> = {
   path: 'src/x509/path',
   revocation: 'src/revocation',
   audit: 'src/audit',
+  xades: 'src/signatures/xades',
+  xml: 'src/xml',
 };
 
 /** The source files of a room. */

@@ -250,7 +250,7 @@ describe('the signatures of a document that is co-signed', () => {
       expect(() => prepare(joined(signedBy(second, attributes)), 'CHECKED')).not.toThrow();
     });
 
-    it('are found in a file too, and in an OCTET STRING in parts', () => {
+    it('are found in an OCTET STRING in parts', () => {
       const parts = [attributes.subarray(0, 7), attributes.subarray(7)].map((one) => der.octetString(one));
       const whole = der.octetString(attributes);
       const forged = attached(attributes, readSignerInfo(bytes).signature);

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { octetString } from '../../src/asn1/der.ts';
 import { PdfString } from '../../src/pdf/objects.ts';
+import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { signedData } from '../../src/cms/signed-data.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { obsoleteNotice } from '../../src/signatures/format.ts';
 import { checkEarlierSignatures as checkPdf } from '../../src/signatures/pades/verify/earlier-signatures.ts';
@@ -15,6 +17,7 @@ import { signedByHand } from './pades/verify/revised-pdf.ts';
 import {
   chainOf,
   documentOf,
+  joined,
   keyPem,
   planOf,
   preparedCms,
@@ -163,6 +166,21 @@ describe('obsolete algorithms of existing signatures', () => {
     expect(evidenceNotices(prepared.prepared)).toEqual([`document ${notice}`]);
     const values = new Map(prepared.prepared.map((one) => [one.id, valueOf(own, one)]));
     expect(evidenceNotices(completeAtOnce(prepared, values) ?? [])).toEqual([`document ${notice}`]);
+  });
+
+  it('and the rest of the signatures are verified in a thread if that takes long, however small the document is', () => {
+    const isQuick = (kind: string, signatures: number): boolean => {
+      const { signerInfos, ...parts } = readSignedData(
+        bytesInMemory(cms(signerOf(kind), Buffer.from('signed'), 'sha512', ['-nodetach', '-noattr'])),
+      );
+      const [one = new Uint8Array()] = signerInfos;
+      const many = Array.from({ length: signatures }, () => one);
+      const document = joined(signedData({ ...parts, content: [Buffer.from('signed')], signerInfos: many }));
+      expect(document.length).toBeLessThan(4096);
+      return prepareAtOnce(planOf(own, { coSigning: 'CHECKED' }), [documentOf(document)]) !== undefined;
+    };
+    expect([isQuick('P-521', 1), isQuick('P-521', 2)]).toEqual([true, false]);
+    expect([isQuick('P-256', 10), isQuick('P-384', 2), isQuick('P-384', 3)]).toEqual([true, true, false]);
   });
 
   it('of many signatures are not all listed', () => {

@@ -55,14 +55,14 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   // Content is read once more, and a signed document was written by strangers.
   completion: () => ({ threadBeyondBytes: bigContentBytes, lane: 'parsing' }),
 
-  prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now }) {
+  prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now, mustBeQuick = false }) {
     if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');
     const { hash } = algorithm;
     return oneForEach(documents, ({ source }) => {
       const content = contentOf(source);
       const earlier =
         detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });
-      const obsolete = earlier !== undefined && coSigning === 'CHECKED' ? checkEarlierSignatures(earlier) : [];
+      const obsolete = earlier !== undefined && coSigning === 'CHECKED' ? checkEarlierSignatures(earlier, { mustBeQuick }) : [];
       const contentDigest = earlier === undefined ? hashContent(hash, content) : earlier.digestBy(hash);
       const contentType = earlier?.contentType ?? oids.data;
       const attributes = signedAttributes({ contentType, contentDigest, certificate: chain.certificate, hash, now, properties });

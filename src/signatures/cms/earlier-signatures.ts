@@ -72,10 +72,11 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
  * Verifies every existing signature: content, certificate and value. Returns what is obsolete in
  * them.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID
+ * @throws {Fault} NOT_QUICK
  */
-export function checkEarlierSignatures(earlier: EarlierSignatures): readonly string[] {
+export function checkEarlierSignatures(earlier: EarlierSignatures, on: { readonly mustBeQuick: boolean }): readonly string[] {
   try {
-    return checkSignerInfos(earlier.signerInfos, earlier.certificates, earlier);
+    return checkSignerInfos(earlier.signerInfos, earlier.certificates, earlier, on);
   } catch (error) {
     if (!(error instanceof SignatureBroken)) throw error;
     throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `an existing signature of the document: ${error.message}`, cause: error });
