@@ -6,7 +6,7 @@ import { basicConstraints, keyUsage } from '../../src/certificates/standard-exte
 import { subjectName } from '../../src/certificates/subject.ts';
 import type { ThreadFunction } from '../../src/threads/work-threads.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
-import { pairMicroseconds, TooManySignatures, verifyAhead, type SignedPair } from '../../src/x509/known-signatures.ts';
+import { pairMicroseconds, TooManySignatures, verifyAhead, verifyPairs, type SignedPair } from '../../src/x509/known-signatures.ts';
 import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { TooMuchEffort } from '../../src/x509/path/path-fault.ts';
 import { verifyPaths } from '../../src/x509/path/verify-paths.ts';
@@ -113,6 +113,13 @@ describe('signatures that are verified ahead', () => {
     expect(certificates.map((one) => certificates.map((issuer) => one.isSignedBy(issuer)))).toEqual(
       certificates.map((_one, index) => certificates.map((_issuer, by) => by === Math.max(0, index - 1))),
     );
+  });
+
+  it('are verified in the order in which they are given', async () => {
+    const [one, other] = [entity('One', 'P-256'), entity('Other', 'P-256')];
+    const signed = await certified(one, one);
+    const pairs = [other, one, other].map(({ subjectPublicKeyInfo }): SignedPair => ({ signed, subjectPublicKeyInfo }));
+    expect(verifyPairs({ pairs })).toEqual([false, true, false]);
   });
 
   it('are those of certificates by the anchors, not of anchors', async () => {
