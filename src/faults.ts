@@ -23,6 +23,8 @@ export const faults = {
   TRANSFER_STORE_UNAVAILABLE: { text: 'the transfer store is not available', result: 'INTERNAL' },
   /** The thread of a task was ended: a document can be crafted so that reading it takes hours. */
   TASK_TIMEOUT: { text: 'the work took longer than allowed', result: 'UNSUPPORTED' },
+  /** Nobody waits for the answer any more, and the work had no effect yet. */
+  CLIENT_GONE: { text: 'the client closed the connection before the answer', result: 'INTERNAL' },
   /** Work on the event loop would hold it too long: it belongs into a thread. */
   NOT_QUICK: { text: 'the work takes too long for the event loop', result: 'INTERNAL' },
   /** A file has changed since it was opened or signed. */

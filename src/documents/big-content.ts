@@ -25,7 +25,7 @@ const module = moduleFile('./content-thread', import.meta.url);
 
 /** The functions of `content-thread.ts`. */
 export const contentThread = {
-  digests: { module, name: 'digests', lane: 'hashing' },
+  digests: { module, name: 'digests', lane: 'hashing', whenClientIsGone: 'stops' },
   sharedBase64: { module, name: 'sharedBase64', lane: 'hashing' },
   writePieces: { module, name: 'writePieces', lane: 'hashing' },
 } as const satisfies Record<string, ThreadFunction>;

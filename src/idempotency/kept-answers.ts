@@ -23,6 +23,8 @@ export class OtherRequest extends Error {
 export interface Repeatable<T> {
   run(): Promise<T>;
   isKept(ending: T): boolean;
+  /** Whether the run stopped, without any effect, since its client was gone. */
+  isStopped?(ending: T): boolean;
   /** Restores a kept ending: JSON, with LongAnswers in place. */
   endingOf(kept: unknown): T;
   /** Makes the ending for an outcome that the operation settles. */
@@ -93,17 +95,17 @@ export class KeptAnswers {
 
   /**
    * Runs the request, unless it was already run. A duplicate of a running request waits for it and
-   * has the same ending, whatever it is.
+   * has the same ending, whatever it is, unless that stopped because its client was gone.
    * @throws {OtherRequest}
    * @throws {KeptAnswersFull} if the request had to be run and the limit is reached
    * @throws the errors of `run`, and those of the token and the store if they are unavailable
    */
   async once<T>(request: RepeatableRequest, repeatable: Repeatable<T>): Promise<Repetition<T>> {
     const secrets = await RequestSecrets.of(request, this.#keeper.tokenMac, this.#keeper.threads);
-    const first = this.#inFlight.get(secrets.id);
-    if (first !== undefined) {
+    for (let first = this.#inFlight.get(secrets.id); first !== undefined; first = this.#inFlight.get(secrets.id)) {
       if (!first.fingerprint.equals(secrets.fingerprint)) throw new OtherRequest();
-      return { ending: ((await first.ending) as Repetition<T>).ending, isRepeated: true };
+      const { ending } = (await first.ending) as Repetition<T>;
+      if (repeatable.isStopped?.(ending) !== true) return { ending, isRepeated: true };
     }
     const room = this.#room(request.client);
     this.#comes(request.client, request.bodyBytes);

@@ -44,7 +44,12 @@ export async function inThread<T>(
   { lane, deadline }: Pick<Workload, 'lane' | 'deadline'>,
 ): Promise<T> {
   try {
-    return await threads.run<T>({ module, name, lane, ...(deadline === undefined ? {} : { deadlineMs: deadline.ms }) }, task);
+    // Before the preparation, nothing has happened; a completion belongs to values that were used.
+    const whenClientIsGone = name === 'prepareTask' ? 'stops' : 'finishes';
+    return await threads.run<T>(
+      { module, name, lane, whenClientIsGone, ...(deadline === undefined ? {} : { deadlineMs: deadline.ms }) },
+      task,
+    );
   } catch (error) {
     if (!isFault(error, 'TASK_TIMEOUT')) throw error;
     if (deadline !== undefined) throw new Refusal('DOCUMENT_INVALID', { at: deadline.at, message: deadline.message, cause: error });

@@ -19,10 +19,26 @@ export class RequestIdentity {
   /** Set as soon as it is known. */
   sender: Sender | undefined;
   readonly #headers: TraceHeaders;
+  #isGone = false;
+  #gone: AbortController | undefined;
   #trace: TraceContext | undefined;
 
   constructor(headers: TraceHeaders) {
     this.#headers = headers;
+  }
+
+  /** Aborted when the sender closes its connection before it has the answer. */
+  get gone(): AbortSignal {
+    // Most requests never need it.
+    this.#gone ??= new AbortController();
+    if (this.#isGone) this.#gone.abort();
+    return this.#gone.signal;
+  }
+
+  /** Notes that the sender waits for no answer any more. */
+  leave(): void {
+    this.#isGone = true;
+    this.#gone?.abort();
   }
 
   /** The members of each log line about the request. */

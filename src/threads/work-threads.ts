@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Piscina } from 'piscina';
-import { moduleFile } from '../config/module-file.ts';
-import { Fault, revivedError } from '../faults.ts';
-import type { TaskCall, TaskOutcome } from './task-thread.ts';
+import { revivedError } from '../faults.ts';
+import { currentRequest, currentSender } from '../telemetry/current-request.ts';
+import { LaneThreads, type LaneLimits } from './lane-threads.ts';
 
 /**
  * Kinds of work, each with its own threads: documents that are slow to parse delay neither hashing
@@ -17,6 +16,12 @@ export interface ThreadFunction {
   readonly lane: Lane;
   /** Deadline shorter than that of the lane. */
   readonly deadlineMs?: number;
+  /**
+   * What becomes of the task when the client that sent the request closes its connection. `stops`:
+   * it is dropped or ended, which leaves nothing half-done since it only reads. Default:
+   * `finishes`.
+   */
+  readonly whenClientIsGone?: 'finishes' | 'stops';
 }
 
 /**
@@ -28,35 +33,47 @@ const lanes = {
   parsing: { threadsMax: 2, deadlineMs: 120_000 },
   // Files of gigabytes on slow disks.
   hashing: { threadsMax: 4, deadlineMs: 1_800_000 },
-} as const satisfies Record<Lane, { readonly threadsMax: number; readonly deadlineMs: number }>;
+} as const satisfies Record<Lane, LaneLimits>;
 
-const idleMs = 60_000;
-/**
- * Heap limit of a thread; a thread that exceeds it is ended with its task. Request bodies are
- * outside the heap.
- */
-const heapMaxMebibytes = 256;
-const taskThread = moduleFile('./task-thread', import.meta.url);
+export const laneNames: readonly Lane[] = ['quick', 'parsing', 'hashing'];
+
+/** Receives how long each task waited for its thread, in milliseconds. */
+export type WaitObserver = (lane: Lane, ms: number) => void;
 
 /** Threads for work that would block the event loop, started on demand. */
 export class WorkThreads {
   readonly #lanes: Readonly<Record<Lane, LaneThreads>>;
 
   /** `deadlinesMs`: replaces the usual deadlines. */
-  constructor(deadlinesMs: Partial<Record<Lane, number>> = {}) {
-    const threadsOf = (lane: Lane): LaneThreads => new LaneThreads(lanes[lane].threadsMax, deadlinesMs[lane] ?? lanes[lane].deadlineMs);
+  constructor({ deadlinesMs = {}, waited = () => undefined }: { deadlinesMs?: Partial<Record<Lane, number>>; waited?: WaitObserver } = {}) {
+    const cores = Math.max(1, availableParallelism() - 1);
+    const threadsOf = (lane: Lane): LaneThreads => {
+      const { threadsMax, deadlineMs } = lanes[lane];
+      const limits = { threadsMax: Math.min(threadsMax, cores), deadlineMs: deadlinesMs[lane] ?? deadlineMs };
+      return new LaneThreads(limits, (ms) => {
+        waited(lane, ms);
+      });
+    };
     this.#lanes = { quick: threadsOf('quick'), parsing: threadsOf('parsing'), hashing: threadsOf('hashing') };
   }
 
+  /** Tasks that wait for a thread of the lane. */
+  waiting(lane: Lane): number {
+    return this.#lanes[lane].waiting;
+  }
+
   /**
-   * Runs the function in a thread. `task` and `Result` are copied (structured clone); shared memory
-   * is not.
+   * Runs the function in a thread, for the client whose request causes the present work. `task` and
+   * `Result` are copied (structured clone); shared memory is not.
    * @throws the errors of the function: faults and refusals unchanged, other errors without their
    *   class
    * @throws {Fault} TASK_TIMEOUT if it runs longer than the lane allows; its thread is ended
+   * @throws {Fault} CLIENT_GONE if it stops when its client is gone
    */
-  async run<Result>({ module, name, lane, deadlineMs }: ThreadFunction, task: object): Promise<Result> {
-    const outcome = await this.#lanes[lane].run({ module: module.href, name, task }, deadlineMs);
+  async run<Result>(called: ThreadFunction, task: object): Promise<Result> {
+    const { module, name, lane, deadlineMs, whenClientIsGone = 'finishes' } = called;
+    const gone = whenClientIsGone === 'stops' ? currentRequest()?.gone : undefined;
+    const outcome = await this.#lanes[lane].run({ module: module.href, name, task }, { sender: currentSender(), deadlineMs, gone });
     if ('failed' in outcome) throw revivedError(outcome.failed);
     // The result comes from the module's own function.
     return outcome.done as Result;
@@ -64,55 +81,5 @@ export class WorkThreads {
 
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.#lanes).map(async (lane) => lane.stop()));
-  }
-}
-
-/**
- * The threads of one lane. A task goes to the pool when a thread is free, so that its deadline
- * starts with its run.
- */
-class LaneThreads {
-  readonly #pool: Piscina<unknown, unknown>;
-  readonly #deadlineMs: number;
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(threadsMax: number, deadlineMs: number) {
-    this.#deadlineMs = deadlineMs;
-    this.#free = Math.min(threadsMax, Math.max(1, availableParallelism() - 1));
-    this.#pool = new Piscina<unknown, unknown>({
-      minThreads: 0,
-      maxThreads: this.#free,
-      idleTimeout: idleMs,
-      resourceLimits: { maxOldGenerationSizeMb: heapMaxMebibytes },
-    });
-  }
-
-  async run(call: TaskCall, deadlineMs = this.#deadlineMs): Promise<TaskOutcome> {
-    await this.#turn();
-    const signal = AbortSignal.timeout(Math.min(deadlineMs, this.#deadlineMs));
-    try {
-      return (await this.#pool.run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
-    } catch (error) {
-      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw new Fault('TASK_TIMEOUT', { cause: error });
-      throw error;
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-
-  async stop(): Promise<void> {
-    await this.#pool.destroy();
-  }
-
-  /** Resolves when a thread is free for the caller, in the order of the calls. */
-  async #turn(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return;
-    }
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }

@@ -3,7 +3,7 @@ import { WorkThreads, type Lane, type ThreadFunction } from '../../src/threads/w
 
 const module = new URL('./thread-functions.ts', import.meta.url);
 const threads = new WorkThreads();
-const hasty = new WorkThreads({ parsing: 2000 });
+const hasty = new WorkThreads({ deadlinesMs: { parsing: 2000 } });
 afterAll(async () => {
   await threads.stop();
   await hasty.stop();

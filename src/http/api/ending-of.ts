@@ -1,4 +1,5 @@
 import { RegistrationEnded } from '../../clients/admission.ts';
+import { isFault } from '../../faults.ts';
 import { TransferStoreUnavailable } from '../../documents/transfer/transfer-store-unavailable.ts';
 import { Refusal } from '../../result-codes.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
@@ -8,6 +9,13 @@ import { resultOf } from './answer.ts';
 import { Problem } from '../problem.ts';
 import type { Ending } from './recorded.ts';
 
+/** How a request ends whose client is gone; only the audit log shows it. */
+export class ClientGone extends Problem {
+  constructor(detail: string) {
+    super(400, detail);
+  }
+}
+
 /** Returns how a request that failed with an error ends. */
 export function endingOf(
   error: unknown,
@@ -15,6 +23,7 @@ export function endingOf(
 ): Ending | Problem {
   if (error instanceof Problem) return error;
   if (error instanceof RegistrationEnded) return noLongerRegistered();
+  if (isFault(error, 'CLIENT_GONE')) return new ClientGone(error.message);
   // No business outcome is known.
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
   if (error instanceof TransferStoreUnavailable) return transferStoreAway(error, path, log);

@@ -92,7 +92,7 @@ async function serveNow(
   const { caller, admission, ticket, address } = reached;
   const identity = currentRequest();
   if (identity !== undefined) identity.sender = senderOf(caller);
-  await admitted(reached, response, async () => {
+  await admitted({ ...reached, identity }, response, async () => {
     const work = workOf({ services, request, response, caller, admission, ticket });
     let isAnswered = false;
     try {

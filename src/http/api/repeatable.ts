@@ -5,6 +5,7 @@ import { KeptAnswersFull } from '../../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../../idempotency/kept-answers.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { resultOf, type ResultValues } from './answer.ts';
+import { ClientGone } from './ending-of.ts';
 import { Problem } from '../problem.ts';
 import type { Ending, Reached } from './recorded.ts';
 
@@ -77,6 +78,7 @@ export async function repeatable(
     const { ending: first, isRepeated } = await kept.once<Told>(request, {
       run: async () => told(await ends()),
       isKept: ({ ending: one }) => !(one instanceof Problem) && isKept(one.result),
+      isStopped: ({ ending: one }) => one instanceof ClientGone,
       // A kept ending was stored by this function and is authenticated, so it has this type.
       endingOf: (keptEnding) => keptEnding as Told,
       settled: (outcome) =>

@@ -5,7 +5,12 @@ import type { BigJsonResult, BigJsonTask } from './big-json-thread.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
 import { counted } from '../../service/shared-memory.ts';
 
-const thread: ThreadFunction = { module: moduleFile('./big-json-thread', import.meta.url), name: 'readBigJson', lane: 'quick' };
+const thread: ThreadFunction = {
+  module: moduleFile('./big-json-thread', import.meta.url),
+  name: 'readBigJson',
+  lane: 'quick',
+  whenClientIsGone: 'stops',
+};
 /** Members whose content is plain text (interface, document). */
 const textMembers = ['plainValue'];
 

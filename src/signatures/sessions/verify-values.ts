@@ -19,7 +19,12 @@ export interface ValuesTask {
   readonly values: readonly OutsideValue[];
 }
 
-const thread: ThreadFunction = { module: moduleFile('./verify-values', import.meta.url), name: 'verifyValues', lane: 'hashing' };
+const thread: ThreadFunction = {
+  module: moduleFile('./verify-values', import.meta.url),
+  name: 'verifyValues',
+  lane: 'hashing',
+  whenClientIsGone: 'stops',
+};
 
 /**
  * Returns each value in the form that formats expect (ECDSA: r‖s), or undefined if it does not
