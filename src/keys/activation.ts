@@ -19,6 +19,8 @@ export interface Asked<P extends SecretAction> {
   readonly use: Use;
   readonly action: P;
   readonly given: GivenSecret;
+  /** A right secret changes nothing; a wrong one counts as always. Default: false. */
+  readonly confirmsOnly?: boolean;
 }
 
 /** Asks the token about the candidates of an attempt. */
@@ -140,28 +142,6 @@ export class Activation {
   }
 
   /**
-   * Verifies a value that is not a secret of the key, such as its transaction: a wrong one counts
-   * as a failure, a right one changes nothing.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
-   */
-  async confirm<P extends SecretAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<void> {
-    checkUsable(key, asked.use, this.#store.now());
-    const attempt = { ...asked, key, mark: this.#known.markOf(key.id, asked.given), ask, complete: undefined };
-    const { reservation, release } = await this.#reservations.take(attempt);
-    try {
-      const { verdict } = await this.#askReserved(attempt, reservation);
-      if (verdict.verified) {
-        await this.#settling.giveBack(key, reservation);
-        return;
-      }
-      await this.#settling.wrong(key, reservation);
-    } finally {
-      release();
-    }
-    throw new Refusal('ACTIVATION_FAILED');
-  }
-
-  /**
    * Called before any result of a right secret is released: checks that no change committed
    * meanwhile forbids it. `own`: the key's secret that was verified.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
@@ -178,10 +158,11 @@ export class Activation {
    * result is released: by the commit that makes evidence due, or by reading the current record.
    */
   async #completed<P extends SecretAction, T extends object>(
-    { key, use, complete }: Attempt<P, T>,
+    { key, use, complete, confirmsOnly = false }: Attempt<P, T>,
     { by, change, purpose, values = [] }: GrantedSecret,
     reserved: Reserved<P>,
   ): Promise<T | undefined> {
+    if (confirmsOnly) return undefined;
     const answer = await complete?.(values);
     // The settlement itself has done what the secret authorises, under the conditions that it
     // checks.
@@ -264,7 +245,7 @@ export class Activation {
    * @throws {Refusal} that of the verdict, after it is settled
    */
   async #settleRight<P extends SecretAction>(
-    { key, use, mark }: KeyUse<P>,
+    { key, use, mark, confirmsOnly = false }: KeyUse<P>,
     verdict: RefusedSecret | GrantedSecret,
     reserved: Reserved<P>,
     { reservation, answer }: { readonly reservation?: Reservation; readonly answer?: object | undefined } = {},
@@ -277,7 +258,8 @@ export class Activation {
     const singleUse = isActivationData(secret.kind) ? 'the activation data' : 'the one-time password';
     const usedUp = !isOwn && verdict.usesUp ? singleUse : undefined;
     const outcome = outcomeOf(verdict, answer);
-    await this.#settling.right(key, reservation, { use, holding, setsBack, usedUp, change, purpose, steps, outcome });
+    if (!confirmsOnly) await this.#settling.right(key, reservation, { use, holding, setsBack, usedUp, change, purpose, steps, outcome });
+    else if (reservation !== undefined) await this.#settling.giveBack(key, reservation);
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {

@@ -7,7 +7,7 @@ import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
 import { ActivationData } from './activation-data.ts';
 import { AttemptSlots } from './attempt-slots.ts';
-import type { GivenSecret, OtpAction } from './credentials.ts';
+import type { GivenSecret, OtpAction, SecretAction } from './credentials.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-keys.ts';
 import { KeyCache } from './key-cache.ts';
@@ -19,9 +19,9 @@ import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
 import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
-import { verifyReserved } from './reserved.ts';
+import { verifyReserved, type Reserved } from './reserved.ts';
 import { Seals } from './seals.ts';
-import type { CommittedPurpose } from './settling.ts';
+import type { CommittedPurpose, Verdict } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
@@ -155,16 +155,25 @@ export class Keyring {
   }
 
   /**
+   * Has the token verify a secret that is to sign, before work that is costly. A wrong secret counts
+   * as a failed attempt. A right one changes nothing and authorises nothing: `sign` verifies it again.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   */
+  async confirmSecret(key: ActivatableKey, given: GivenSecret): Promise<void> {
+    const asked = { use: 'sign', action: 'SIGN', given, confirmsOnly: true } as const;
+    await this.#activationOf(key).activate(key, asked, async (reserved) => this.#verified(reserved));
+  }
+
+  /**
    * Checks whether the secret is the key's, or an open one-time password for signing. The attempt
    * counts like any other, and the secret is not used up. Undefined if the secret is not evaluated
    * because the key is locked or has reached a final state.
    */
   async verifySecret(key: ActivatableKey, given: GivenSecret): Promise<boolean | undefined> {
     try {
-      const { verified } = await this.#activationOf(key).attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
-        const outcome = await verifyReserved(this.#token, reserved);
-        return outcome.verified ? { ...outcome, usesUp: false } : outcome;
-      });
+      const { verified } = await this.#activationOf(key).attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) =>
+        this.#verified(reserved),
+      );
       return verified;
     } catch (error) {
       if (error instanceof Refusal && (error.code === 'KEY_LOCKED' || error.code === 'KEY_STATE')) return undefined;
@@ -200,10 +209,8 @@ export class Keyring {
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
     if (transactionId === undefined && key.transaction === undefined) return;
     const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
-    await this.#activation.confirm(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
-      const outcome = await verifyReserved(this.#token, reserved);
-      return outcome.verified ? { ...outcome, usesUp: false } : outcome;
-    });
+    const asked = { use: 'revoke', action: 'REVOKE', given, confirmsOnly: true } as const;
+    await this.#activation.activate(key, asked, async (reserved) => this.#verified(reserved));
   }
 
   /**
@@ -272,6 +279,11 @@ export class Keyring {
 
   #activationOf({ table }: ActivatableKey): Activation {
     return table === 'keys' ? this.#activation : this.#identityActivation;
+  }
+
+  async #verified(reserved: Reserved<SecretAction>): Promise<Verdict> {
+    const outcome = await verifyReserved(this.#token, reserved);
+    return outcome.verified ? { ...outcome, usesUp: false } : outcome;
   }
 
   async #authorise(

@@ -29,6 +29,7 @@ export async function activatedKey(
     signing: {
       signer: { key, chain: signerOf(key, context, undefined) },
       identity: undefined,
+      confirm: async () => keys.confirmSecret(key, given),
       sign: (toBeSigned, _prepared, complete) => keys.sign(key, given, { ...toBeSigned, naming: 'without ID' }, complete),
     },
   };

@@ -69,6 +69,8 @@ export async function signInFormats<T extends object>(
   const plan = planOfAll(plans);
   const { algorithm, chain } = plan;
   const all: OpenedDocuments[] = [];
+  let confirming: Promise<void> | undefined;
+  const confirmed = async (): Promise<void> => (confirming ??= key.confirm());
   try {
     const ready: ReadyDocuments[] = [];
     for (const [index, { asked, parameters, inputDocuments, optionalInputs }] of formats.entries()) {
@@ -76,7 +78,12 @@ export async function signInFormats<T extends object>(
       all.push(opened);
       const output = outputAtHand(optionalInputs) ?? (await openOutput(optionalInputs, context));
       const ofFormat = plans[index] ?? plan;
-      const signatures = prepareAtOnce(ofFormat, opened.documents) ?? (await prepareInThread(ofFormat, opened.documents, context.threads));
+      let signatures = prepareAtOnce(ofFormat, opened.documents);
+      if (signatures === undefined) {
+        // Threads are few: they work for those alone who may sign.
+        await confirmed();
+        signatures = await prepareInThread(ofFormat, opened.documents, context.threads);
+      }
       context.audit.digests.push(...auditedDigests(signatures));
       if (opened.areFiles) await opened.checkUnchanged();
       if (checksIdentity(parameters)) checkIdentityOf(signatures, key.identity);

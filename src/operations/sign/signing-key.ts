@@ -17,6 +17,11 @@ export interface SigningKey {
   /** Undefined for a caller's key. */
   readonly identity: DigitalIdentity | undefined;
   /**
+   * Verifies the secret and no more, before work that is costly; `sign` verifies it again.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   */
+  confirm(): Promise<void>;
+  /**
    * Verifies the secret and signs, and has `complete` make the caller's answer from the values.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
@@ -43,6 +48,7 @@ export async function signingKey(keyReference: KeyReference, asked: AskedFormat,
   return {
     signer: { key, chain: signerOf(key, context, asked.trustedCa?.fingerprint) },
     identity: undefined,
+    confirm: async () => keys.confirmSecret(key, given),
     sign: (toBeSigned, _prepared, complete) => keys.sign(key, given, toBeSigned, complete),
   };
 }
@@ -66,6 +72,7 @@ async function identityKey(
   return {
     signer: { key: { type: identity.curve }, chain: { certificate, publicKey, issuers: [] } },
     identity,
+    confirm: async () => keys.confirmSecret(key, given),
     sign: async (_toBeSigned, prepared, complete) => {
       const zones = prepared.map(({ dataToSign }) => {
         if (dataToSign === undefined) throw new Error('a data zone is kept in memory');

@@ -5,11 +5,13 @@ import { askedSigning, type InputDocumentField } from '../../../src/operations/f
 import { checkIdentityOf, checksIdentity } from '../../../src/operations/fields/digital-identity.ts';
 import { checkKeyReference, type KeyReference } from '../../../src/operations/fields/key-reference.ts';
 import { openDocuments } from '../../../src/operations/fields/open-documents.ts';
+import type { InputDocument } from '../../../src/documents/document.ts';
 import type { Operation } from '../../../src/operations/operation.ts';
 import { parseRequest } from '../../../src/operations/parse-request.ts';
 import { sign } from '../../../src/operations/sign/sign.ts';
 import { signingKey } from '../../../src/operations/sign/signing-key.ts';
-import { prepareInThread } from '../../../src/signatures/prepare-signatures.ts';
+import { Refusal } from '../../../src/result-codes.ts';
+import { prepareAtOnce, prepareInThread } from '../../../src/signatures/prepare-signatures.ts';
 import type { SignatureParameters } from '../../../src/signatures/request/parameters.ts';
 import {
   auditedDigests,
@@ -17,6 +19,7 @@ import {
   documentsAsPrepared,
   evidenceNotices,
   signerPlan,
+  type SignerPlan,
 } from '../../../src/signatures/signatures.ts';
 
 /** A request of `sign` as its schema returns it. */
@@ -25,6 +28,16 @@ export interface SignRequest {
   readonly parameters: SignatureParameters;
   readonly inputDocuments: readonly InputDocumentField[];
   readonly optionalInputs?: OptionalInputs | undefined;
+}
+
+/** Whether documents are prepared in a thread: then the secret is verified first. */
+function isForThread(plan: SignerPlan, documents: readonly InputDocument[]): boolean {
+  try {
+    return prepareAtOnce(plan, documents) === undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
 }
 
 /**
@@ -47,6 +60,7 @@ export const signGenerally: Operation = {
       const output = await openOutput(optionalInputs, context);
       const { documents } = opened;
       const { algorithm } = plan;
+      if (isForThread(plan, documents)) await key.confirm();
       const signatures = await prepareInThread(plan, documents, context.threads);
       context.audit.digests.push(...auditedDigests(signatures));
       await opened.checkUnchanged();
