@@ -15,7 +15,7 @@ declare const nodeOf: unique symbol;
 export type XmlNode = Pointer & { readonly [nodeOf]: true };
 
 /** Values of `xmlElementType`. */
-export const nodeTypes = { element: 1, attribute: 2, namespace: 18 } as const;
+export const nodeTypes = { element: 1, attribute: 2, text: 3, cdata: 4, document: 9, namespace: 18 } as const;
 
 /** Offsets of fields in bytes, in structures of libxml2 on a machine with 32-bit pointers. */
 export const offsets = {
@@ -59,6 +59,7 @@ export class Engine {
   readonly errorFunction: Pointer;
   isVisible: (node: Pointer, parent: Pointer) => number = () => 1;
   write: (bytes: Uint8Array) => void = () => undefined;
+  readonly #xpathFunctions = new Map<string, Pointer>();
   #errors: EngineError[] = [];
 
   constructor(library: LibXml2) {
@@ -88,6 +89,20 @@ export class Engine {
   /** Returns a text that ends with NUL; undefined at address 0. */
   text(address: Pointer): string | undefined {
     return address === 0 ? undefined : this.library.UTF8ToString(address);
+  }
+
+  /**
+   * Returns a function for XPath expressions, which is added at its first use. `call` is given the
+   * evaluation (`xmlXPathParserContext`).
+   */
+  xpathFunction(name: string, call: (evaluation: Pointer) => void): Pointer {
+    const added =
+      this.#xpathFunctions.get(name) ??
+      this.library.addFunction((evaluation: Pointer, _arguments: number) => {
+        call(evaluation);
+      }, 'vii');
+    this.#xpathFunctions.set(name, added);
+    return added;
   }
 
   /** Runs `work` with texts in the memory of the engine. */

@@ -1,6 +1,6 @@
-import { engine, nodeTypes, offsets, renewIfLarge, type Engine, type EngineError, type Pointer, type XmlNode } from './engine.ts';
+import { engine, nodeTypes, offsets, renewIfLarge, type Engine, type Pointer, type XmlNode } from './engine.ts';
 import { canonicaliseTree, type CanonicalRequest } from './tree-canonical.ts';
-import { quoted, XmlFault, XmlLimitFault } from './xml-fault.ts';
+import { parseFault, quoted, XmlFault, XmlLimitFault } from './xml-fault.ts';
 
 /** Limits of what is kept in the heap. */
 const namesMax = 10_000;
@@ -219,6 +219,11 @@ export class XmlDocument implements Disposable {
     return true;
   }
 
+  /** Its size in UTF-8. */
+  get bytes(): number {
+    return this.#utf8.length;
+  }
+
   /** Yields the elements of a subtree in document order, the first one included. */
   *elements(from: XmlNode = this.root): Generator<XmlNode, void> {
     const { engine: owner } = this;
@@ -290,11 +295,4 @@ export class XmlDocument implements Disposable {
     this.engine.library._free(address);
     return text;
   }
-}
-
-/** Returns the fault for the first error, since the ones that follow are often its consequences. */
-function parseFault(error: EngineError | undefined): XmlFault {
-  if (error === undefined) return new XmlFault('the document cannot be read');
-  const place = error.line > 0 ? { line: error.line, column: Math.max(1, error.column) } : undefined;
-  return new XmlFault(`the document is not well-formed XML: ${error.message}`, place);
 }

@@ -1,3 +1,5 @@
+import type { EngineError } from './engine.ts';
+
 /**
  * Thrown for bytes that are not the expected XML. `line` and `column` count from 1; a column is a
  * character (code point), and a byte order mark is none.
@@ -16,6 +18,13 @@ export class XmlFault extends Error {
 
 /** Thrown where a document needs more than this service gives it: it may be right. */
 export class XmlLimitFault extends XmlFault {}
+
+/** Returns the fault for the first error, since the ones that follow are often its consequences. */
+export function parseFault(error: EngineError | undefined): XmlFault {
+  if (error === undefined) return new XmlFault('the document cannot be read');
+  const place = error.line > 0 ? { line: error.line, column: Math.max(1, error.column) } : undefined;
+  return new XmlFault(`the document is not well-formed XML: ${error.message}`, place);
+}
 
 /**
  * Returns the fault at an offset of a document, which consists of pieces. Lines end as in XML 1.0,

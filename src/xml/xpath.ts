@@ -2,7 +2,9 @@ import { offsets, type EngineError, type Pointer } from './engine.ts';
 import type { XmlNode } from './engine.ts';
 import type { NodeSet } from './tree-canonical.ts';
 import { selectedMark, XmlDocument } from './xml-document.ts';
+import { StepBudget } from './step-budget.ts';
 import { XmlFault, XmlLimitFault } from './xml-fault.ts';
+import { addCharges } from './xpath-charges.ts';
 
 /** Thrown for an XPath expression that is not valid, whatever the document. */
 export class XPathInvalid extends XmlFault {}
@@ -18,6 +20,8 @@ export class XPathTooSlow extends XmlLimitFault {}
 /** An expression of XPath 1.0 and its namespaces, by prefix. */
 export interface XPath {
   readonly expression: string;
+  /** Whether it takes no more time than libxml2 counts, since it is our own. Default: false. */
+  readonly isOwn?: boolean;
   readonly namespaces: Readonly<Record<string, string>>;
 }
 
@@ -40,22 +44,26 @@ const someMax = 100_000;
  */
 export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   using document = XmlDocument.parse(Buffer.from('<none></none>'));
-  evaluating(document, {}, 0, (evaluation) => {
+  evaluating(document, {}, new StepBudget(0), (evaluation) => {
     evaluation.compiled(expression);
     // libxml2 accepts some expressions that end too early.
-    evaluation.compiled(`boolean(${expression})`, xpathMaxCharacters + 'boolean()'.length);
+    evaluation.compiled(`boolean(${expression})`, { maxCharacters: xpathMaxCharacters + 'boolean()'.length });
   });
 }
 
 /**
  * Returns the first elements that an expression selects, in document order, at most `max` of them.
- * `stepsMax`: the number of steps that libxml2 counts, some 25 million a second; it does not count
- * all its work.
+ * The steps that it takes are spent.
  * @throws {XmlFault} if it fails in this document; XPathTooSlow
  */
-export function selectElements({ expression, namespaces }: XPath, document: XmlDocument, stepsMax: number, max = 1): XmlNode[] {
-  return evaluating(document, namespaces, stepsMax, (evaluation) =>
-    evaluation.compiled(expression).read(evaluation.documentNode, (count, nodeAt) => {
+export function selectElements(
+  { expression, namespaces, isOwn = false }: XPath,
+  document: XmlDocument,
+  budget: StepBudget,
+  max = 1,
+): XmlNode[] {
+  return evaluating(document, namespaces, budget, (evaluation) =>
+    evaluation.compiled(expression, { isOwn }).read(evaluation.documentNode, (count, nodeAt) => {
       if (count === 0) return [];
       // A namespace node is a copy that has no room for a mark.
       const isElement = (node: Pointer): boolean => document.engine.get(node, offsets.type) === elementNode;
@@ -73,10 +81,10 @@ export function selectElements({ expression, namespaces }: XPath, document: XmlD
 
 /**
  * Returns the nodes of a document for which an expression is true, each as the context node: the
- * XPath filter of XML Signature (§6.6.3).
+ * XPath filter of XML Signature (§6.6.3). The steps that it takes are spent.
  * @throws {XmlFault} if it fails in this document; XPathTooSlow
  */
-export function filterNodes({ expression, namespaces }: XPath, document: XmlDocument, stepsMax: number): NodeSet {
+export function filterNodes({ expression, namespaces }: XPath, document: XmlDocument, budget: StepBudget): NodeSet {
   const { engine } = document;
   const [mark, namespacesMark] = [document.newMark(), document.newMark()];
   const some = new Map<Pointer, ReadonlySet<string>>();
@@ -84,7 +92,7 @@ export function filterNodes({ expression, namespaces }: XPath, document: XmlDocu
   // The inner step makes the context of the expression a set of one node. The sets are not united
   // in XPath, which takes libxml2 a time that grows with their product.
   const filter = `[self::node()[boolean(${expression})]]`;
-  evaluating(document, namespaces, stepsMax, (evaluation) => {
+  evaluating(document, namespaces, budget, (evaluation) => {
     for (const path of [`/descendant-or-self::node()${filter}`, `/descendant::*/@*${filter}`]) {
       selected += evaluation.compiled(path).each(evaluation.documentNode, (node) => {
         document.mark(node, mark);
@@ -112,8 +120,8 @@ interface Compiled {
   each(from: Pointer, visit: (node: Pointer) => void): number;
 }
 
-function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], stepsMax: number, work: (evaluation: Evaluation) => T): T {
-  const evaluation = new Evaluation(document, namespaces, stepsMax);
+function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], budget: StepBudget, work: (evaluation: Evaluation) => T): T {
+  const evaluation = new Evaluation(document, namespaces, budget);
   try {
     return work(evaluation);
   } finally {
@@ -151,31 +159,33 @@ class Evaluation {
   readonly #document: XmlDocument;
   readonly #context: Pointer;
   readonly #expressions: Pointer[] = [];
-  readonly #stepsMax: number;
+  readonly #budget: StepBudget;
 
-  constructor(document: XmlDocument, namespaces: XPath['namespaces'], stepsMax: number) {
+  constructor(document: XmlDocument, namespaces: XPath['namespaces'], budget: StepBudget) {
     const { engine } = document;
     const { library } = engine;
     this.#document = document;
-    this.#stepsMax = stepsMax;
+    this.#budget = budget;
     this.documentNode = engine.get(document.root, offsets.parent);
     this.#context = library._xmlXPathNewContext(document.address);
     if (this.#context === 0) throw new XmlFault('the document is too large');
     // Without a handler, libxml2 prints errors.
     engine.set(this.#context, offsets.xpathError, engine.errorFunction);
-    engine.set(this.#context, offsets.xpathOpLimit, stepsMax);
+    engine.set(this.#context, offsets.xpathOpLimit, Math.max(1, budget.left));
     for (const [prefix, uri] of Object.entries(namespaces))
       engine.withTexts([prefix, uri], (prefixText, uriText) => library._xmlXPathRegisterNs(this.#context, prefixText, uriText));
   }
 
   release(): void {
-    const { library } = this.#document.engine;
+    const { engine } = this.#document;
+    const { library } = engine;
+    this.#budget.spend(engine.get(this.#context, offsets.xpathOpCount));
     for (const expression of this.#expressions) library._xmlXPathFreeCompExpr(expression);
     library._xmlXPathFreeContext(this.#context);
   }
 
   /** @throws {XPathInvalid} */
-  compiled(expression: string, maxCharacters = xpathMaxCharacters): Compiled {
+  compiled(expression: string, { maxCharacters = xpathMaxCharacters, isOwn = false } = {}): Compiled {
     checkSize(expression, maxCharacters);
     const { engine } = this.#document;
     const { outcome, errors } = engine.withErrors(() =>
@@ -183,6 +193,7 @@ class Evaluation {
     );
     if (outcome !== 0) this.#expressions.push(outcome);
     if (outcome === 0 || errors.length > 0) throw new XPathInvalid(`not a valid XPath 1.0 expression${because(errors)}`);
+    if (!isOwn) addCharges(engine, outcome);
     return {
       read: (from, read) => this.#read(outcome, from, read),
       each: (from, visit) =>
@@ -193,14 +204,18 @@ class Evaluation {
     };
   }
 
+  #isSpent(): boolean {
+    const { engine } = this.#document;
+    return engine.get(this.#context, offsets.xpathOpCount) >= engine.get(this.#context, offsets.xpathOpLimit);
+  }
+
   #read<T>(expression: Pointer, from: Pointer, read: (count: number, nodeAt: (index: number) => Pointer) => T): T {
     const { engine } = this.#document;
     const { library } = engine;
     engine.set(this.#context, offsets.xpathNode, from);
     const { outcome: object, errors } = engine.withErrors(() => library._xmlXPathCompiledEval(expression, this.#context));
     if (object === 0) {
-      if (errors[0]?.code === stepLimitExceeded)
-        throw new XPathTooSlow(`the XPath expression takes more than ${this.#stepsMax} steps in this document`);
+      if (errors[0]?.code === stepLimitExceeded || this.#isSpent()) throw new XPathTooSlow(tooManySteps(this.#budget));
       throw new XmlFault(`the XPath expression cannot be evaluated${because(errors)}`);
     }
     try {
@@ -213,6 +228,10 @@ class Evaluation {
       library._xmlXPathFreeObject(object);
     }
   }
+}
+
+function tooManySteps({ max }: StepBudget): string {
+  return `the XPath expression takes more than ${max} steps in this document`;
 }
 
 function because([error]: readonly EngineError[]): string {

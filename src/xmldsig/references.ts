@@ -3,6 +3,7 @@ import { keepsComments, type Canonicalisation } from '../xml/canonicalisation.ts
 import type { XmlNode } from '../xml/engine.ts';
 import type { CanonicalRequest, NodeSet } from '../xml/tree-canonical.ts';
 import type { XmlDocument } from '../xml/xml-document.ts';
+import type { StepBudget } from '../xml/step-budget.ts';
 import { XmlFault, XmlLimitFault } from '../xml/xml-fault.ts';
 import { filterNodes } from '../xml/xpath.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
@@ -23,8 +24,8 @@ export interface ReferenceContext {
    * The signature, for the enveloped-signature transform; undefined if it is not in the document.
    */
   readonly signature: XmlNode | undefined;
-  /** Steps that XPath expressions may take together. */
-  readonly xpathStepsMax: number;
+  /** The work that references may cost together. */
+  readonly budget: StepBudget;
 }
 
 /** Thrown for a reference that this service cannot resolve: it may be right. */
@@ -48,8 +49,8 @@ export class ReferenceBroken extends Error {
  * @throws {XmlFault} from XPath
  */
 export function canonicalRequest({ uri, transforms }: ReferencedData, context: ReferenceContext): CanonicalRequest {
-  const { document, signature, xpathStepsMax } = context;
-  const { apex, withComments } = selected(uri, document);
+  const { document, signature, budget } = context;
+  const { apex, withComments } = selected(uri, document, budget);
   const without: XmlNode[] = [];
   const nodes: NodeSet[] = [];
   const isOutermost = (element: XmlNode): boolean => !without.includes(element);
@@ -58,7 +59,7 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
     if (elements.length <= leftOutMax) for (const element of elements) if (isOutermost(element)) without.push(element);
     if (elements.length <= leftOutMax) return;
     if (xpath === undefined) throw new XmlLimitFault(`a signature leaves out more than ${leftOutMax} elements`);
-    nodes.push(filterNodes(xpath, document, xpathStepsMax));
+    nodes.push(filterNodes(xpath, document, budget));
   };
   let canonical: (Transform & { kind: 'CANONICAL' }) | undefined;
   for (const transform of transforms) {
@@ -71,7 +72,7 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
         addLeftOut(transform);
         break;
       case 'XPATH':
-        nodes.push(filterNodes(transform.xpath, document, xpathStepsMax));
+        nodes.push(filterNodes(transform.xpath, document, budget));
         break;
       case 'CANONICAL':
         canonical = transform;
@@ -88,13 +89,22 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
 
 /** Returns the digest of a same-document reference. @throws as `canonicalRequest` */
 export function referenceDigest(data: ReferencedData, hash: HashName, context: ReferenceContext): Buffer {
-  return context.document.withMarks(() => requestDigest(canonicalRequest(data, context), hash, context.document));
+  return context.document.withMarks(() => requestDigest(canonicalRequest(data, context), hash, context));
 }
 
 /** Returns the digest of what a request selects. @throws {XmlFault} if it has no canonical form */
-export function requestDigest(request: CanonicalRequest, hash: HashName, document: XmlDocument): Buffer {
+export function requestDigest(
+  request: CanonicalRequest,
+  hash: HashName,
+  { document, budget }: Pick<ReferenceContext, 'document' | 'budget'>,
+): Buffer {
   const digest = createHash(hash);
-  document.canonicalise(request, (bytes) => digest.update(bytes));
+  document.canonicalise(request, (bytes) => {
+    budget.spendOctets(bytes.length);
+    digest.update(bytes);
+  });
+  // Not before: libxml2 must return.
+  budget.check();
   return digest.digest();
 }
 
@@ -104,13 +114,17 @@ export function selectsNothing({ apex, without = [], nodes = [] }: CanonicalRequ
   return without.some((element) => document.isWithin(top, element)) || nodes.some(({ isEmpty }) => isEmpty);
 }
 
-function selected(uri: string | undefined, document: XmlDocument): { readonly apex: XmlNode | undefined; readonly withComments: boolean } {
+function selected(
+  uri: string | undefined,
+  document: XmlDocument,
+  budget: StepBudget,
+): { readonly apex: XmlNode | undefined; readonly withComments: boolean } {
   if (uri === '') return { apex: undefined, withComments: false };
   if (uri === '#xpointer(/)') return { apex: undefined, withComments: true };
   const id = uri?.startsWith('#') === true ? uri.slice(1) : undefined;
   if (id === undefined) throw new ReferenceUnknown('the URI names another resource');
   const [, , pointed] = /^xpointer\(id\((['"])([^'"]*)\1\)\)$/.exec(id) ?? [];
-  const elements = elementsWithId(document, pointed ?? id);
+  const elements = elementsWithId(document, pointed ?? id, budget);
   const [apex, ...others] = elements;
   if (apex === undefined || others.length > 0)
     throw new ReferenceBroken(

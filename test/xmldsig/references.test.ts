@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
 import { elementsWithId } from '../../src/xmldsig/ids.ts';
 import { canonicalRequest, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../src/xmldsig/references.ts';
@@ -6,7 +7,7 @@ import { readTransforms, withoutExpression } from '../../src/xmldsig/transforms.
 import { signatureAlgorithmOfUri, signatureMethodUri } from '../../src/xmldsig/algorithm-uris.ts';
 
 const parse = (text: string): XmlDocument => XmlDocument.parse(Buffer.from(text));
-const steps = 1_000_000;
+const steps = (): StepBudget => new StepBudget(1_000_000);
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const ds = 'http://www.w3.org/2000/09/xmldsig#';
 
@@ -21,7 +22,7 @@ describe('an Id', () => {
     using document = parse('<r><a Id="x"/><b id="&#120;"/></r>');
     expect(elementsWithId(document, 'x').length).toBe(2);
     const request = (uri: string) => (): unknown =>
-      canonicalRequest({ uri, transforms: [] }, { document, signature: undefined, xpathStepsMax: steps });
+      canonicalRequest({ uri, transforms: [] }, { document, signature: undefined, budget: steps() });
     expect(request('#x')).toThrow(ReferenceBroken);
     expect(request("#xpointer(id('x'))")).toThrow(ReferenceBroken);
     expect(request('#y')).toThrow(ReferenceBroken);
@@ -83,7 +84,7 @@ describe('transforms', () => {
   it('that this service does not know are named', () => {
     expect(transform('<ds:Transform Algorithm="urn:other"/>')).toEqual([{ kind: 'OTHER', uri: 'urn:other' }]);
     using document = parse('<r/>');
-    const context = { document, signature: undefined, xpathStepsMax: steps };
+    const context = { document, signature: undefined, budget: steps() };
     expect(() => referenceDigest({ uri: '', transforms: [{ kind: 'OTHER', uri: 'urn:other' }] }, 'sha256', context)).toThrow(
       ReferenceUnknown,
     );
@@ -92,7 +93,7 @@ describe('transforms', () => {
   it('that leave out thousands of elements are evaluated where they are expressions, and refused where they are names', () => {
     using document = parse(`<r>${'<a/>'.repeat(1001)}<b/></r>`);
     const names = [{ namespace: undefined, localName: 'a' }];
-    const context = { document, signature: undefined, xpathStepsMax: steps };
+    const context = { document, signature: undefined, budget: steps() };
     expect(() => canonicalRequest({ uri: '', transforms: [{ kind: 'WITHOUT', names }] }, context)).toThrow(
       'leaves out more than 1000 elements',
     );

@@ -2,11 +2,12 @@ import { createHash, type Hash } from 'node:crypto';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Canonicalisation } from '../../xml/canonicalisation.ts';
 import type { XmlNode } from '../../xml/engine.ts';
+import { StepBudget } from '../../xml/step-budget.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
 import type { ReadReference, ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest } from '../../xmldsig/references.ts';
 import { qualifyingPropertiesIn, unsignedPropertiesIn } from './read-properties.ts';
-import { xpathStepsMax } from './xml-input.ts';
+import { ownStepsMax } from './xml-input.ts';
 
 /** Returns the octets of a reference to something outside the document of the signature. */
 export type OutsideData = (reference: ReadReference) => Iterable<Uint8Array>;
@@ -33,7 +34,8 @@ export function archiveImprint({ document, signature, outside, hash, algorithm, 
   const addElement = (apex: XmlNode): void => {
     document.canonicalise({ algorithm, apex }, (piece) => digest.update(piece));
   };
-  for (const reference of signature.references) addReferenced(digest, reference, { document, signature, outside });
+  const budget = new StepBudget(ownStepsMax);
+  for (const reference of signature.references) addReferenced(digest, reference, { document, signature, outside, budget });
   addElement(signature.signedInfo);
   addElement(signature.signatureValue);
   if (signature.keyInfo !== undefined) addElement(signature.keyInfo);
@@ -51,11 +53,11 @@ export function archiveImprint({ document, signature, outside, hash, algorithm, 
 function addReferenced(
   digest: Hash,
   reference: ReadReference,
-  { document, signature, outside }: Pick<ArchiveTask, 'document' | 'signature' | 'outside'>,
+  { document, signature, outside, budget }: Pick<ArchiveTask, 'document' | 'signature' | 'outside'> & { readonly budget: StepBudget },
 ): void {
   const { uri } = reference;
   if (uri === '' || uri?.startsWith('#') === true) {
-    const request = canonicalRequest(reference, { document, signature: signature.element, xpathStepsMax });
+    const request = canonicalRequest(reference, { document, signature: signature.element, budget });
     document.canonicalise(request, (piece) => digest.update(piece));
     return;
   }

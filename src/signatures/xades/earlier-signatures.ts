@@ -11,12 +11,19 @@ import { quoted, XmlFault, XmlLimitFault } from '../../xml/xml-fault.ts';
 import { XPathTooLarge } from '../../xml/xpath.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
-import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, requestDigest } from '../../xmldsig/references.ts';
+import {
+  canonicalRequest,
+  isReferenceError,
+  ReferenceBroken,
+  ReferenceUnknown,
+  requestDigest,
+  type ReferenceContext,
+} from '../../xmldsig/references.ts';
 import { structureFault } from '../../xmldsig/structure.ts';
 import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
-import { xpathStepsMax } from './xml-input.ts';
+import { earlierSteps } from './xml-input.ts';
 
 /** The element of a signature may have any name (signatureElementName). */
 export const signedInfoName = 'SignedInfo';
@@ -26,6 +33,9 @@ const signaturesMax = 500;
 
 /** A signature that was in the document before; undefined if it cannot be read. */
 type Earlier = ReadSignature | undefined;
+
+/** A document, and the work that all references of its signatures may cost together. */
+type Limited = Pick<ReferenceContext, 'document' | 'budget'>;
 
 /**
  * Whether each reference of each existing signature holds, in document order; references that this
@@ -66,8 +76,9 @@ function readable(document: XmlDocument, element: XmlNode): Earlier {
  * @throws {Refusal} UNSUPPORTED
  */
 export function holdingReferences(document: XmlDocument, own?: string): HoldingReferences {
+  const budget = earlierSteps(document.bytes);
   return signaturesIn(document, own).map(
-    (signature) => signature?.references.map((reference) => faultOf(document, signature, reference) === undefined) ?? [],
+    (signature) => signature?.references.map((reference) => faultOf({ document, budget }, signature, reference) === undefined) ?? [],
   );
 }
 
@@ -86,8 +97,9 @@ export function stillHold(before: HoldingReferences, after: HoldingReferences): 
  */
 export function checkEarlierSignatures(document: XmlDocument): readonly string[] {
   checkAllAreSignatures(document);
+  const budget = earlierSteps(document.bytes);
   return signaturesIn(document, undefined).flatMap((signature, index) => {
-    const found = signature === undefined ? { fault: 'cannot be read' } : checked(document, signature);
+    const found = signature === undefined ? { fault: 'cannot be read' } : checked({ document, budget }, signature);
     const name = signature?.id === undefined ? `signature ${index + 1}` : `the signature ${quoted(signature.id)}`;
     if (found.fault !== undefined) throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `${name} of the document ${found.fault}` });
     return found.obsolete === undefined ? [] : [`${name} ${found.obsolete}`];
@@ -118,8 +130,8 @@ interface Checked {
   readonly obsolete?: string | undefined;
 }
 
-function checked(document: XmlDocument, signature: ReadSignature): Checked {
-  const fault = signatureFault(document, signature);
+function checked({ document, budget }: Limited, signature: ReadSignature): Checked {
+  const fault = signatureFault({ document, budget }, signature);
   if (fault !== undefined) return { fault };
   const { algorithm, references } = signature;
   const certificate = signerOf(document, signature);
@@ -129,13 +141,13 @@ function checked(document: XmlDocument, signature: ReadSignature): Checked {
 }
 
 /** Returns what is wrong with a signature, as the end of a sentence; undefined if nothing is. */
-function signatureFault(document: XmlDocument, signature: ReadSignature): string | undefined {
+function signatureFault({ document, budget }: Limited, signature: ReadSignature): string | undefined {
   const { references, algorithm, signedInfo: apex, signedInfoCanonicalisation: method, value } = signature;
   const misbuilt = structureFault(document, signature);
   if (misbuilt !== undefined) return misbuilt;
   if (references.length === 0) return 'references nothing';
   for (const reference of references) {
-    const fault = faultOf(document, signature, reference);
+    const fault = faultOf({ document, budget }, signature, reference);
     if (fault !== undefined) return fault;
   }
   if (algorithm === undefined || method === undefined) return 'has an algorithm that this service does not know';
@@ -181,16 +193,16 @@ function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefin
  * Returns why a reference does not hold, as the end of a sentence; undefined if it holds.
  * @throws {Refusal} UNSUPPORTED where a limit is reached
  */
-function faultOf(document: XmlDocument, signature: ReadSignature, reference: ReadReference): string | undefined {
+function faultOf({ document, budget }: Limited, signature: ReadSignature, reference: ReadReference): string | undefined {
   const { hash, digest, uri } = reference;
   const name = `the reference ${quoted(uri ?? '')}`;
   if (hash === undefined) return `has an unknown digest algorithm in ${name}`;
-  const context = { document, signature: signature.element, xpathStepsMax };
+  const context = { document, signature: signature.element, budget };
   try {
     return document.withMarks(() => {
       const request = canonicalRequest(reference, context);
       if (isHidden(document, signature, request.apex)) return `references an element within another signature: ${name}`;
-      return requestDigest(request, hash, document).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
+      return requestDigest(request, hash, context).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
     });
   } catch (error) {
     // Whether such a reference holds is not known, and it must not be broken.

@@ -8,7 +8,11 @@ import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { selectElements, type XPath } from '../../xml/xpath.ts';
 import type { EnvelopedParameters } from './enveloped-state.ts';
 import { signedInfoName } from './earlier-signatures.ts';
-import { refusingXml, xpathStepsMax, type XmlInput } from './xml-input.ts';
+import { refusingXml, type CallerWork, type XmlInput } from './xml-input.ts';
+
+interface Limited extends Pick<CallerWork, 'budget'> {
+  readonly document: XmlDocument;
+}
 
 /** The place of a signature in a document. */
 export interface SignaturePlace extends Insertion {
@@ -27,9 +31,9 @@ export function insertionOf(
   document: XmlDocument,
   { utf8, outline }: XmlInput,
   { position, place, at }: EnvelopedParameters,
-  documentAt: string,
+  { documentAt, budget }: CallerWork,
 ): SignaturePlace {
-  const element = position === undefined ? document.root : positionElement(document, position, at);
+  const element = position === undefined ? document.root : positionElement({ document, budget }, position, at);
   if (element === document.root && place === 'NEXT_SIBLING') {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at: `${at}/signaturePosition`,
@@ -47,10 +51,10 @@ export function insertionOf(
   }, documentAt);
 }
 
-function positionElement(document: XmlDocument, { expression, namespaces }: XPath, at: string): XmlNode {
+function positionElement({ document, budget }: Limited, { expression, namespaces }: XPath, at: string): XmlNode {
   const bound = { ...document.prefixesAt(document.root), ...namespaces };
   return refusingXml(() => {
-    const [element] = selectElements({ expression, namespaces: bound }, document, xpathStepsMax);
+    const [element] = selectElements({ expression, namespaces: bound }, document, budget);
     if (element === undefined)
       throw new XmlFault('the XPath expression selects no element of the document; names without a prefix are those in no namespace');
     return element;

@@ -11,7 +11,7 @@ import { signatureName, withoutExpression, type ElementName, type Transform } fr
 import type { EnvelopedParameters } from './enveloped-state.ts';
 import { canonicalTransform, rootPrefix, xpathTransform, type DataReference } from './signature-text.ts';
 import type { ExpectedReference } from './xades-state.ts';
-import { refusingXml, xpathStepsMax } from './xml-input.ts';
+import { refusingXml, type CallerWork } from './xml-input.ts';
 
 /** A reference to the document that contains the signature. */
 export interface EnvelopedReference {
@@ -31,7 +31,7 @@ export function envelopedReference(
   position: XmlNode,
   id: string,
   parameters: EnvelopedParameters,
-  documentAt: string,
+  { documentAt, budget }: CallerWork,
 ): EnvelopedReference {
   const { signedNode, transformation, canonicalisation, algorithm, at } = parameters;
   const names = leftOut(parameters);
@@ -54,7 +54,7 @@ export function envelopedReference(
   let bytes = 0;
   refusingXml(() => {
     try {
-      const request = canonicalRequest(data, { document, signature: undefined, xpathStepsMax });
+      const request = canonicalRequest(data, { document, signature: undefined, budget });
       if (request.apex !== undefined && signedNode !== undefined && !hasUsualId(document, request.apex, signedNode))
         throw new XmlFault(`the element with the Id ${JSON.stringify(signedNode)} has it in another attribute than Id, ID, id and xml:id`);
       // Comments and processing instructions outside the root are no content.

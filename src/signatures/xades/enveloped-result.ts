@@ -6,6 +6,7 @@ import { decodeXml } from '../../xml/encoding.ts';
 import { inContext, type Insertion } from '../../xml/insertion.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
+import type { StepBudget } from '../../xml/step-budget.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
@@ -68,7 +69,7 @@ export function checkIndependent(
   xml: XmlBytes,
   place: Insertion,
   text: SignatureText,
-  { signatureId, at }: { readonly signatureId: string; readonly at: string },
+  { signatureId, at, budget }: { readonly signatureId: string; readonly at: string; readonly budget: StepBudget },
 ): void {
   for (const valueBytes of [1, 4]) {
     using result = withUnfinished(xml, place, text, valueBytes);
@@ -76,7 +77,7 @@ export function checkIndependent(
     if (element === undefined) throw new Error('the signature is not in the document');
     const signature = readSignature(result, element);
     const [reference] = signature.references;
-    if (reference === undefined || !holds(octetsIn(result, signature), reference)) throw selectsItself(at);
+    if (reference === undefined || !holds(octetsIn(result, signature, budget), reference)) throw selectsItself(at);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Refusal } from '../../result-codes.ts';
 import { canonicalisations } from '../../xml/canonicalisation.ts';
 import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
+import { StepBudget } from '../../xml/step-budget.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { obsoleteNotice, oneForEach, type SignatureFormat } from '../format.ts';
@@ -14,7 +15,7 @@ import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades } from './xades-state.ts';
 import { signatureIds } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, checkTextEncoding, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
+import { callerStepsMax, checkNamespaces, checkTextEncoding, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
 
 /** XAdES in the signed document (EN 319 132-1 §6; XML Signature §2.1). */
 export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedState> = {
@@ -26,6 +27,9 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
+    const budget = new StepBudget(callerStepsMax);
+    // The filter is evaluated twice more.
+    const again = new StepBudget(2 * callerStepsMax);
     return oneForEach(documents, (input, index) => {
       const content = contentOf(input);
       const at = `/inputDocuments/${index}`;
@@ -38,9 +42,9 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       refusingXml(() => checkNamespaceLoad(document, forms), at);
       const ids = signatureIds(parameters, index);
       checkIds(document, parameters);
-      const insertion = insertionOf(document, xml, parameters, at);
+      const insertion = insertionOf(document, xml, parameters, { documentAt: at, budget });
       const { element, elementsBefore, ...place } = insertion;
-      const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, at);
+      const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, { documentAt: at, budget });
       const inherits = [parameters.canonicalisation.properties, parameters.canonicalisation.signedInfo].some((one) =>
         one.startsWith('C14N_11'),
       );
@@ -58,7 +62,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       if (parameters.transformation !== undefined) {
         const xpathAt = `${parameters.at}/xpathTransformation`;
         refusingXml(() => {
-          checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: xpathAt });
+          checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: xpathAt, budget: again });
         }, xpathAt);
       }
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });

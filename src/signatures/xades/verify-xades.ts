@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
+import { StepBudget } from '../../xml/step-budget.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
@@ -10,7 +11,7 @@ import type { Signing } from '../format.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import type { ExpectedReference } from './xades-state.ts';
-import { xpathStepsMax } from './xml-input.ts';
+import { ownStepsMax } from './xml-input.ts';
 
 /** A finished signature as it must be. */
 export interface ExpectedSignature {
@@ -75,12 +76,13 @@ export function verifyReadSignature(
   must(boundCertificate(document, properties)?.isOf(chain.certificate.der) === true, 'binds another certificate');
 }
 
-export function octetsIn(document: XmlDocument, signature: ReadSignature): ResultOctets {
+/** `budget`: the work that all references may cost together. */
+export function octetsIn(document: XmlDocument, signature: ReadSignature, budget = new StepBudget(ownStepsMax)): ResultOctets {
   const { element, signedInfo: apex, signedInfoCanonicalisation: method } = signature;
   must(method !== undefined, 'names no known canonicalisation');
   return {
     signedInfo: document.canonical({ algorithm: method.algorithm, inclusivePrefixes: method.inclusivePrefixes, apex }),
-    digestOf: (reference, hash) => referenceDigest(reference, hash, { document, signature: element, xpathStepsMax }),
+    digestOf: (reference, hash) => referenceDigest(reference, hash, { document, signature: element, budget }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { decodeXml, type DecodedXml } from '../../xml/encoding.ts';
 import { scanDocument, type DocumentLimits, type DocumentOutline } from '../../xml/scanner.ts';
+import { StepBudget } from '../../xml/step-budget.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { quoted, XmlFault } from '../../xml/xml-fault.ts';
 
@@ -26,8 +27,26 @@ const resultLimits: DocumentLimits = { ...limits, depthMax: limits.depthMax + 20
 /** A declaration with a longer URI is looked at more closely. */
 const namespaceMaxBytes = 512;
 
-/** Steps that the XPath expressions of one document may take together: some 8 seconds. */
-export const xpathStepsMax = 200_000_000;
+/** Steps that the XPath expressions of a caller may take in all documents of a request: some 8 seconds. */
+export const callerStepsMax = 200_000_000;
+
+/** A document of a request, with what its caller may still spend. */
+export interface CallerWork {
+  /** JSON Pointer of the document. */
+  readonly documentAt: string;
+  readonly budget: StepBudget;
+}
+
+/** Steps that reading a signature of our own may take: more than its preparation took. */
+export const ownStepsMax = 1_000_000_000;
+
+/**
+ * Steps that all references of the existing signatures of a document may take together: a second,
+ * and more for a large document, up to 16.
+ */
+export function earlierSteps(documentBytes: number): StepBudget {
+  return new StepBudget(Math.min(25_000_000 + 32 * documentBytes, 400_000_000));
+}
 
 /** An XML document of a request. */
 export interface XmlBytes extends DecodedXml {
