@@ -21,13 +21,25 @@ export function prepareAtOnce(plan: SigningPlan, documents: readonly InputDocume
   return prepared === undefined ? undefined : signaturesOf(plan, prepared);
 }
 
-/** Prepares the signatures in a thread. @throws {Refusal} if a document does not suit the format */
+/**
+ * Longest time for which a thread parses documents for a caller who has shown no secret: more than
+ * documents take that anybody made in earnest.
+ */
+const withoutSecretMs = 30_000;
+
+/**
+ * Prepares the signatures in a thread. `parsingMs`: a deadline shorter than the usual one, for
+ * documents that are parsed.
+ * @throws {Refusal} if a document does not suit the format; UNSUPPORTED beyond the deadline
+ */
 export async function prepareInThread(
   plan: SigningPlan,
   documents: readonly InputDocument[],
   threads: Pick<WorkThreads, 'run'>,
+  parsingMs = Infinity,
 ): Promise<PreparedSignatures> {
-  const workload = formats[plan.format].format.workload(plan.parameters);
+  const usual = formats[plan.format].format.workload(plan.parameters);
+  const workload = usual.lane === 'parsing' && parsingMs < Infinity ? { ...usual, parsingMs } : usual;
   return signaturesOf(plan, await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', prepareTaskOf(plan, documents), workload));
 }
 
@@ -52,11 +64,15 @@ function preparedQuickly(task: PrepareTask): readonly Prepared<unknown>[] | unde
   }
 }
 
-/** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
+/**
+ * Prepares the signatures for a caller who has shown no secret, with a deadline of 30 seconds for
+ * documents that are parsed in a thread.
+ * @throws {Refusal} if a document does not suit the format; UNSUPPORTED beyond the deadline
+ */
 export async function prepareSignatures(
   plan: SigningPlan,
   documents: readonly InputDocument[],
   threads: Pick<WorkThreads, 'run'>,
 ): Promise<PreparedSignatures> {
-  return prepareAtOnce(plan, documents) ?? prepareInThread(plan, documents, threads);
+  return prepareAtOnce(plan, documents) ?? prepareInThread(plan, documents, threads, withoutSecretMs);
 }

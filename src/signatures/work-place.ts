@@ -34,25 +34,24 @@ export function isLong(
 const module = moduleFile('./formats', import.meta.url);
 
 /**
- * Runs a function of `formats.ts` in a thread.
+ * Runs a function of `formats.ts` in a thread. `parsingMs`: a deadline besides that of the
+ * workload.
  * @throws {Refusal} UNSUPPORTED if it takes too long; DOCUMENT_INVALID beyond a deadline of its own
  */
 export async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
   name: 'prepareTask' | 'completeTask' | 'archiveImprintTask' | 'levelOfTask',
   task: PrepareTask | CompleteTask | LevelReadTask | LevelOfTask,
-  { lane, deadline }: Pick<Workload, 'lane' | 'deadline'>,
+  { lane, deadline, parsingMs = Infinity }: Pick<Workload, 'lane' | 'deadline'> & { readonly parsingMs?: number },
 ): Promise<T> {
+  // Before the preparation, nothing has happened; a completion belongs to values that were used.
+  const whenClientIsGone = name === 'prepareTask' ? 'stops' : 'finishes';
+  const deadlineMs = Math.min(deadline?.ms ?? Infinity, parsingMs);
   try {
-    // Before the preparation, nothing has happened; a completion belongs to values that were used.
-    const whenClientIsGone = name === 'prepareTask' ? 'stops' : 'finishes';
-    return await threads.run<T>(
-      { module, name, lane, whenClientIsGone, ...(deadline === undefined ? {} : { deadlineMs: deadline.ms }) },
-      task,
-    );
+    return await threads.run<T>({ module, name, lane, whenClientIsGone, ...(deadlineMs < Infinity ? { deadlineMs } : {}) }, task);
   } catch (error) {
     if (!isFault(error, 'TASK_TIMEOUT')) throw error;
-    if (deadline !== undefined) throw new Refusal('DOCUMENT_INVALID', { at: deadline.at, message: deadline.message, cause: error });
+    if (deadline?.ms === deadlineMs) throw new Refusal('DOCUMENT_INVALID', { at: deadline.at, message: deadline.message, cause: error });
     throw refusalOf(error, { at: '/inputDocuments', message: 'reading the documents takes too long' });
   }
 }
