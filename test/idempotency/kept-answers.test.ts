@@ -134,6 +134,30 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   const keysMade = async (): Promise<number> => (await token.listKeys()).filter(({ id }) => id.startsWith('43')).length;
   const failures = async (outcome: Promise<Repetition<Ending>>): Promise<string> => outcome.then(({ ending }) => ending, String);
 
+  it('carry a duplicate out if the first stopped, since its client was gone', async () => {
+    const request = newRequest();
+    const answers = await instance();
+    const first = Promise.withResolvers<Ending>();
+    const stopping = { ...repeatable(async () => first.promise), isStopped: (ending: Ending) => ending === 'passing: gone' };
+    const runs: string[] = [];
+    const duplicate = (name: string): Repeatable<Ending> => ({
+      ...stopping,
+      run: async () => {
+        runs.push(name);
+        return Promise.resolve(`done by ${name}`);
+      },
+    });
+    const gone = answers.once(request, stopping);
+    const waiting = ['second', 'third'].map(async (name) => answers.once(request, duplicate(name)));
+    first.resolve('passing: gone');
+    expect(await gone).toEqual({ ending: 'passing: gone', isRepeated: false });
+    const [one, other] = await Promise.all(waiting);
+    const [name] = runs;
+    expect(runs.length).toBe(1);
+    expect([one?.ending, other?.ending]).toEqual([`done by ${name}`, `done by ${name}`]);
+    expect([one?.isRepeated, other?.isRepeated].toSorted()).toEqual([false, true]);
+  });
+
   it('answer again what was committed by a process that died right after', async () => {
     const request = newRequest();
     const before = await keysMade();

@@ -10,6 +10,7 @@ import { admitted } from '../../../src/http/api/admitted.ts';
 import { Guard } from '../../../src/http/api/guard.ts';
 import { Problem } from '../../../src/http/problem.ts';
 import { reach } from '../../../src/http/api/reach.ts';
+import { RequestIdentity } from '../../../src/telemetry/current-request.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 
 const caller: Caller = { spkiSha256: 'a', name: 'app', tenant: tenantId('demo'), roles: new Set(['signature']) };
@@ -22,7 +23,11 @@ const registrations = {
 };
 
 /** A service that takes one request at a time of each client; `work` carries it out. Answers its port, and whether it takes another one. */
-async function service(found: () => Promise<Caller | undefined>, work: () => Promise<void>) {
+async function service(
+  found: () => Promise<Caller | undefined>,
+  work: (response: ServerResponse) => Promise<void>,
+  identity = new RequestIdentity({}),
+) {
   const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), 1, new WorkThreads(), () => 'client');
   const gate = {
     ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerAtOnce: () => undefined, callerOf: found },
@@ -33,7 +38,7 @@ async function service(found: () => Promise<Caller | undefined>, work: () => Pro
   const server = createServer((request, response) => {
     reached.resolve(response);
     reach({ role: 'signature' }, { ...gate, admit: (one, _role, cut) => gate.admit(one, 'signature', cut) }, request, response)
-      .then(async (ticket) => admitted(ticket, response, work))
+      .then(async (ticket) => admitted({ ...ticket, identity }, response, async () => work(response)))
       .then(over.resolve, over.resolve);
   });
   server.listen(0, '127.0.0.1');
@@ -82,6 +87,30 @@ describe('the place of a request', () => {
     look.resolve(undefined);
     expect(await over).toBeInstanceOf(Problem);
     expect(takesAnother()).toBe(true);
+    close();
+  });
+
+  test('ends work that stops when its client is gone', async () => {
+    const identity = new RequestIdentity({});
+    const work = async (): Promise<void> => {
+      await once(identity.gone, 'abort');
+    };
+    const { takesAnother, leave, over, close } = await service(async () => Promise.resolve(caller), work, identity);
+    await leave();
+    await over;
+    expect(takesAnother()).toBe(true);
+    close();
+  });
+
+  test('tells nobody that a client is gone which has its answer', async () => {
+    const identity = new RequestIdentity({});
+    const answered = async (response: ServerResponse): Promise<void> => {
+      response.end('done');
+      await once(response, 'close');
+    };
+    const { over, close } = await service(async () => Promise.resolve(caller), answered, identity);
+    await over;
+    expect(identity.gone.aborted).toBe(false);
     close();
   });
 });
