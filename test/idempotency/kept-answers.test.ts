@@ -152,10 +152,10 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     first.resolve('passing: gone');
     expect(await gone).toEqual({ ending: 'passing: gone', isRepeated: false });
     const [one, other] = await Promise.all(waiting);
-    const [name] = runs;
+    const [runner] = runs;
     expect(runs.length).toBe(1);
-    expect([one?.ending, other?.ending]).toEqual([`done by ${name}`, `done by ${name}`]);
-    expect([one?.isRepeated, other?.isRepeated].toSorted()).toEqual([false, true]);
+    expect([one?.ending, other?.ending]).toEqual([`done by ${runner}`, `done by ${runner}`]);
+    expect(new Set([one?.isRepeated, other?.isRepeated])).toEqual(new Set([false, true]));
   });
 
   it('answer again what was committed by a process that died right after', async () => {

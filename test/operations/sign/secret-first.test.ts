@@ -36,12 +36,12 @@ interface Outcome {
   readonly inThreads: readonly string[];
 }
 
-async function asked(tenant: string, { handle }: Operation, body: object): Promise<Outcome> {
+async function asked(tenant: string, operation: Operation, body: object): Promise<Outcome> {
   const inThreads: string[] = [];
   try {
     await service.within(tenant, async (context: Context) => {
       const threads = noting(context.threads, inThreads);
-      return handle({ ...body }, { ...context, threads });
+      return operation.handle({ ...body }, { ...context, threads });
     });
     return { code: 'SUCCESS', inThreads };
   } catch (error) {
