@@ -138,7 +138,12 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     const request = newRequest();
     const answers = await instance();
     const first = Promise.withResolvers<Ending>();
-    const stopping = { ...repeatable(async () => first.promise), isStopped: (ending: Ending) => ending === 'passing: gone' };
+    const begun = Promise.withResolvers<undefined>();
+    const run = async (): Promise<Ending> => {
+      begun.resolve(undefined);
+      return first.promise;
+    };
+    const stopping = { ...repeatable(run), isStopped: (ending: Ending) => ending === 'passing: gone' };
     const runs: string[] = [];
     const duplicate = (name: string): Repeatable<Ending> => ({
       ...stopping,
@@ -148,6 +153,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       },
     });
     const gone = answers.once(request, stopping);
+    await begun.promise;
     const waiting = ['second', 'third'].map(async (name) => answers.once(request, duplicate(name)));
     first.resolve('passing: gone');
     expect(await gone).toEqual({ ending: 'passing: gone', isRepeated: false });
