@@ -145,22 +145,21 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     };
     const stopping = { ...repeatable(run), isStopped: (ending: Ending) => ending === 'passing: gone' };
     const runs: string[] = [];
-    const duplicate = (name: string): Repeatable<Ending> => ({
+    const duplicate = (runner: string): Repeatable<Ending> => ({
       ...stopping,
       run: async () => {
-        runs.push(name);
-        return Promise.resolve(`done by ${name}`);
+        runs.push(runner);
+        return Promise.resolve(`done by ${runner}`);
       },
     });
     const gone = answers.once(request, stopping);
     await begun.promise;
-    const waiting = ['second', 'third'].map(async (name) => answers.once(request, duplicate(name)));
+    const waiting = ['second', 'third'].map(async (runner) => answers.once(request, duplicate(runner)));
     first.resolve('passing: gone');
     expect(await gone).toEqual({ ending: 'passing: gone', isRepeated: false });
     const [one, other] = await Promise.all(waiting);
-    const [runner] = runs;
     expect(runs.length).toBe(1);
-    expect([one?.ending, other?.ending]).toEqual([`done by ${runner}`, `done by ${runner}`]);
+    expect([one?.ending, other?.ending]).toEqual(Array(2).fill(`done by ${runs[0] ?? ''}`));
     expect(new Set([one?.isRepeated, other?.isRepeated])).toEqual(new Set([false, true]));
   });
 
