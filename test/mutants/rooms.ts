@@ -12,6 +12,13 @@ export const rooms: Readonly<Record<string, string>> = {
   audit: 'src/audit',
   xades: 'src/signatures/xades',
   xml: 'src/xml',
+  documents: 'src/documents',
+  idempotency: 'src/idempotency',
+  repositories: 'src/state/repositories',
+  levels: 'src/signatures/levels',
+  sessions: 'src/signatures/sessions',
+  zip: 'src/zip',
+  tar: 'src/tar',
 };
 
 /** The source files of a room. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { CertificateRow } from '../../src/state/tables/certificates.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
+import type { IdentityKeyRow } from '../../src/state/tables/identity-keys.ts';
 import type { KeyRow } from '../../src/state/tables/keys.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 
@@ -43,4 +44,14 @@ export async function storedKey(store: StateStore, changes: Partial<KeyRow> = {}
   await store.run('announce', { key_id: rows.key.key_id, intent: 'CREATE', created_at: Date.now() });
   await store.run('insertKey', rows);
   return rows.key.reference;
+}
+
+/** Row of the key of a digital identity that no token knows. */
+export function identityRow(changes: Partial<IdentityKeyRow> = {}): IdentityKeyRow {
+  return {
+    ...{ reference: randomBytes(20).toString('hex'), tenant: 'demo', ca: 'FR03', certificate_id: randomBytes(2).toString('hex') },
+    ...{ key_id: newKeyId('caller'), key_type: 'P-256', public_key: new Uint8Array(10), state: 'ACTIVE', created_at: Date.now() },
+    ...{ secret_salt: new Uint8Array(16), secret_mac: new Uint8Array(32), secret_stretched: 0, seal_salt: null, seal_mac: null },
+    ...{ failures_in_row: 0, failures_since_success: 0, locked_until: null, ...changes },
+  };
 }
