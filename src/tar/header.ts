@@ -119,8 +119,9 @@ export function fileOf(header: ReadHeader, extended: Buffer | undefined): Pick<T
   if (header.type !== '0') throw new TarFault('the archive has an entry that is not a file');
   const records = extended === undefined ? new Map<string, string>() : paxRecords(extended);
   const name = records.get('path') ?? header.name;
-  const bytes = Number(records.get('size') ?? header.bytes);
-  if (name === '' || !Number.isSafeInteger(bytes) || bytes < 0) throw new TarFault('the archive has an entry of unknown name or size');
+  const size = records.get('size');
+  const bytes = size === undefined ? header.bytes : /^[0-9]+$/.test(size) ? Number(size) : Number.NaN;
+  if (name === '' || !Number.isSafeInteger(bytes)) throw new TarFault('the archive has an entry of unknown name or size');
   return { name, bytes };
 }
 
@@ -136,15 +137,21 @@ function textAt(block: Buffer, offset: number, width: number): string {
   return field.toString('utf8', 0, end < 0 ? width : end);
 }
 
+/**
+ * Reads `<length of the record> <key>=<value>\n` again and again, to the last byte (POSIX pax,
+ * "pax Extended Header"). A record that cannot be read may have been the name or the size of the
+ * file, so it is no less an error than one of these.
+ */
 function paxRecords(bytes: Buffer): ReadonlyMap<string, string> {
   const records = new Map<string, string>();
   for (let offset = 0; offset < bytes.length;) {
     const space = bytes.indexOf(0x20, offset);
-    const length = Number(bytes.toString('latin1', offset, Math.max(space, offset)));
-    if (!Number.isSafeInteger(length) || length < 5) throw new TarFault('the archive has an extended header that cannot be read');
-    const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)\n$/.exec(bytes.toString('utf8', space + 1, offset + length)) ?? [];
+    const digits = bytes.toString('latin1', offset, Math.max(space, offset));
+    const end = offset + (/^[0-9]+$/.test(digits) ? Number(digits) : Number.NaN);
+    const [, key, value] = end <= bytes.length ? (/^([^=]+)=([\s\S]*)\n$/.exec(bytes.toString('utf8', space + 1, end)) ?? []) : [];
+    if (key === undefined || value === undefined) throw new TarFault('the archive has an extended header that cannot be read');
     records.set(key, value);
-    offset += length;
+    offset = end;
   }
   return records;
 }
