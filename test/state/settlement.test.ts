@@ -28,10 +28,10 @@ describe('a settling commit', () => {
   it('has the steps of the keeper and of every party, in the order in which they came, and all of them hear the outcome', async () => {
     const told: SettledOutcome[] = [];
     const outcome = { answer: { a: 1 }, until: 5 };
-    const arguments_ = await keepingOutcome(party('keeper', { told }), async () =>
+    const steps = await keepingOutcome(party('keeper', { told }), async () =>
       settlingWith(party('first', { told }), async () => settlingWith(party('second', { told }), async () => settled(outcome))),
     );
-    expect(arguments_).toEqual(['keeper 1', 'keeper 2', 'first 1', 'first 2', 'second 1', 'second 2']);
+    expect(steps).toEqual(['keeper 1', 'keeper 2', 'first 1', 'first 2', 'second 1', 'second 2']);
     expect(told).toEqual([outcome, outcome, outcome]);
   });
 

@@ -196,7 +196,13 @@ describe('the header of an entry', () => {
     const block = Buffer.from(tarHeader(entry));
     change(block);
     block.write('        ', 148);
-    block.write(`${block.reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, '0')}\0 `, 148);
+    block.write(
+      `${block
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0 `,
+      148,
+    );
     return block;
   }
 

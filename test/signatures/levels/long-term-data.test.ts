@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OutgoingHttp } from '../../../src/outgoing/outgoing-http.ts';
-import { RevocationSources, type RevocationData, type RevocationQuestion, type WantedData } from '../../../src/revocation/revocation-data.ts';
+import {
+  RevocationSources,
+  type RevocationData,
+  type RevocationQuestion,
+  type WantedData,
+} from '../../../src/revocation/revocation-data.ts';
 import { longTermData, type Gathering, type LongTermPath } from '../../../src/signatures/levels/long-term-data.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
@@ -149,7 +154,10 @@ describe('a status that an answer leaves open', () => {
       );
       for (const tolerated of ['UNDETERMINED', 'REVOKED'] as const) {
         const all = await gathered({ answers: ofPerson(answered), tolerated, cancelOnError });
-        expect(all).toMatchObject({ isComplete: false, remarks: ['the status of the signer certificate is undetermined (not known there)'] });
+        expect(all).toMatchObject({
+          isComplete: false,
+          remarks: ['the status of the signer certificate is undetermined (not known there)'],
+        });
         expect(all.data.ocspAnswers).toContainEqual(Uint8Array.of(4));
       }
     }

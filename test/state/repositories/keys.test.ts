@@ -95,10 +95,7 @@ describe('a creation', () => {
     await announce(newer, 'CREATE', -5);
     await announce(ending, 'DESTROY', -10);
     expect((await opened.store.run('takeOverSteps', { begunBefore: -5 })).toSorted()).toEqual([older, ending].toSorted());
-    expect([journal(older), journal(newer)]).toEqual([
-      [{ intent: 'DESTROY', created_at: -10 }],
-      [{ intent: 'CREATE', created_at: -5 }],
-    ]);
+    expect([journal(older), journal(newer)]).toEqual([[{ intent: 'DESTROY', created_at: -10 }], [{ intent: 'CREATE', created_at: -5 }]]);
     expect(await opened.store.run('takeOverStep', newer)).toBe(true);
     expect(journal(newer)).toEqual([{ intent: 'DESTROY', created_at: -5 }]);
     for (const id of [older, newer, ending]) await opened.store.run('finishStep', id);

@@ -99,10 +99,11 @@ describe('a CRL', () => {
     const claim = await opened.store.run('claimCrl', { authority, now: 1_000_000, signer: 'key', keepExpired: true, ...due, ...more });
     if (claim === undefined) return undefined;
     const { count, serialNumbers, revokedAt, reasons } = claim.revoked;
-    return Array.from({ length: count }, (_, index) => [
-      Buffer.from(serialNumbers.subarray(20 * index, 20 * (index + 1))).toString('hex'),
-      ...[reasons[index], revokedAt[index]],
-    ]).toSorted();
+    const numbers = Buffer.from(serialNumbers);
+    return Array.from({ length: count }, (_, index) => ({
+      number: numbers.toString('hex', 20 * index, 20 * (index + 1)),
+      ...{ reason: reasons[index], at: revokedAt[index] },
+    })).toSorted((one, other) => (one.number < other.number ? -1 : 1));
   };
 
   it('has every certificate that is revoked or on hold, with its whole serial number', async () => {
@@ -112,9 +113,9 @@ describe('a CRL', () => {
       await revoke(await certified(authority, serialNumber), index === 1 ? holdReason : 1, 1_700_000_000_000 + index);
     await revoke(await certified(), 1, 5);
     expect(await revoked(authority)).toEqual([
-      [`${'0'.repeat(38)}01`, 1, 1_700_000_000_000],
-      [`${'0'.repeat(24)}0${'7'.repeat(15)}`, 1, 1_700_000_000_002],
-      ['ff'.repeat(20), holdReason, 1_700_000_000_001],
+      { number: `${'0'.repeat(38)}01`, reason: 1, at: 1_700_000_000_000 },
+      { number: `${'0'.repeat(24)}0${'7'.repeat(15)}`, reason: 1, at: 1_700_000_000_002 },
+      { number: 'ff'.repeat(20), reason: holdReason, at: 1_700_000_000_001 },
     ]);
     // Nothing has changed since, but nothing is published yet either.
     expect(await revoked(authority, { now: 1_000_001 })).toHaveLength(3);
@@ -130,7 +131,7 @@ describe('a CRL', () => {
         ...{ authority, number, der: Uint8Array.of(1), published_revision: 0, signer: 'key' },
         ...{ signer_since: 1, this_update: thisUpdate, next_update: 5 },
       });
-    const entry = [[`${'0'.repeat(38)}05`, 1, 100]];
+    const entry = [{ number: `${'0'.repeat(38)}05`, reason: 1, at: 100 }];
     expect(await revoked(authority, { keepExpired: false })).toEqual(entry);
     expect(await published(1, 9_000)).toBe(true);
     expect(await revoked(authority, { keepExpired: false })).toEqual(entry);

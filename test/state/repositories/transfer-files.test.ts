@@ -40,7 +40,7 @@ class Tenant {
     return opened.store.run('growTransfer', { id, by, quota });
   }
 
-  async finds(id: string, at = now, tenant = this.name): Promise<boolean> {
+  async finds(id: string, at = now, tenant: string = this.name): Promise<boolean> {
     return (await opened.store.run('findTransfer', { id, tenant, now: at })) !== undefined;
   }
 
