@@ -16,6 +16,7 @@ import { step } from '../../src/state/step.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { DyingStore } from './dying-store.ts';
+import { StoreHere } from '../support/store-here.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-settling-'));
 const threads = new WorkThreads();
@@ -25,7 +26,7 @@ const opened: KeptAnswers[] = [];
 let store: StateStore;
 
 beforeAll(async () => {
-  store = await openSqliteStore(join(directory, 'state.sqlite'));
+  store = await StoreHere.open(join(directory, 'state.sqlite'));
 });
 afterEach(() => {
   for (const one of opened.splice(0, Infinity)) one.stop();

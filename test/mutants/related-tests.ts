@@ -33,9 +33,12 @@ export class ImportGraph {
     }
   }
 
-  /** The test files that import a source file, directly or not, or run it: those of its room first, then the nearest. */
+  /**
+   * The test files that import a source file, directly or not, or run it: those that lie where it
+   * does first, from its own test over those of its folder to those of its room, then the nearest.
+   */
   testsOf(source: string): RelatedTest[] {
-    const isOfRoom = (path: string): boolean => roomOf(path) === roomOf(source);
+    const shared = (path: string): number => sharedPlaces(path, source);
     const tests: RelatedTest[] = [];
     for (const path of this.#imports.keys()) {
       if (!path.endsWith('.test.ts') || aboutSources.test(path)) continue;
@@ -45,8 +48,7 @@ export class ImportGraph {
       tests.push({ path, distance });
     }
     return tests.toSorted(
-      (one, other) =>
-        Number(isOfRoom(other.path)) - Number(isOfRoom(one.path)) || one.distance - other.distance || (one.path < other.path ? -1 : 1),
+      (one, other) => shared(other.path) - shared(one.path) || one.distance - other.distance || (one.path < other.path ? -1 : 1),
     );
   }
 
@@ -78,7 +80,16 @@ export class ImportGraph {
   }
 }
 
-/** The first folder in `src/` or `test/`. */
-function roomOf(path: string): string | undefined {
-  return path.split('/')[1];
+/** How many folders in `test/` and in `src/` two paths have in common, from the room down; the name of a test counts as well. */
+function sharedPlaces(test: string, source: string): number {
+  const [one, other] = [placesOf(test), placesOf(source)];
+  const end = one.findIndex((place, index) => place !== other[index]);
+  return end < 0 ? one.length : end;
+}
+
+function placesOf(path: string): string[] {
+  return path
+    .replace(/(?:\.test)?\.ts$/, '')
+    .split('/')
+    .slice(1);
 }

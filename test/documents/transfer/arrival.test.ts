@@ -10,11 +10,12 @@ import { closing } from '../../../src/documents/paths/descriptors.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openSqliteStore } from '../../../src/state/threaded-store.ts';
+import { StoreHere } from '../../support/store-here.ts';
 
 const mebibyte = 1 << 20;
 const directory = mkdtempSync(join(tmpdir(), 'signetd-arrival-'));
 const path = join(directory, 'content');
-const state = openSqliteStore(join(directory, 'state.sqlite'));
+const state = StoreHere.open(join(directory, 'state.sqlite'));
 afterAll(async () => {
   await (await state).close();
   rmSync(directory, { recursive: true, force: true });

@@ -12,6 +12,7 @@ import type { StateStore } from '../../../src/state/state-store.ts';
 import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { recordingLog } from '../../support/silent-log.ts';
+import { StoreHere } from '../../support/store-here.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'signetd-sweeper-'));
 const threads = new WorkThreads();
@@ -30,7 +31,7 @@ const metrics = {
 const newId = (): string => randomBytes(32).toString('base64url');
 
 beforeAll(async () => {
-  store = await openSqliteStore(join(base, 'state.sqlite'));
+  store = await StoreHere.open(join(base, 'state.sqlite'));
 });
 beforeEach(async () => {
   tenant = newId();

@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll } from 'vitest';
-import { StateConfig } from '../../../src/config/state-config.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
-import { openStateStore } from '../../../src/state/threaded-store.ts';
-import { recordingLog } from '../../support/silent-log.ts';
+import { StoreHere } from '../../support/store-here.ts';
 
 /** A state store of a test file, in SQLite, with a second look at its rows. */
 export interface StoreOfRows {
@@ -23,7 +21,7 @@ export function storeOfRows(): StoreOfRows {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'signetd-rows-'));
     const path = join(directory, 'state.sqlite');
-    store = await openStateStore(StateConfig.parse({ path }), recordingLog());
+    store = await StoreHere.open(path);
     reader = new DatabaseSync(path, { readOnly: true });
   });
   afterAll(async () => {
