@@ -13,7 +13,6 @@ import type { RepositoryName } from '../../src/state/repository-functions.ts';
 import { outcomeSteps, settlingWith, type SettledOutcome, type SettlementParty } from '../../src/state/settlement.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { step } from '../../src/state/step.ts';
-import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { DyingStore } from './dying-store.ts';
 import { StoreHere } from '../support/store-here.ts';

@@ -34,6 +34,8 @@ export class EvidenceGone extends Error {
 export async function* finalNames(place: FileHandle, fileName: string, ending: string, at: string): AsyncGenerator<string, never> {
   for (let number = 0; number < numbersMax; number += 1) {
     if (number % guessesMax === guessesMax - 1) number = Math.max(number, await highestNumber(place, fileName, ending)) + 1;
+    // A name with more digits would not be found again (`numberIn`).
+    if (number >= numbersMax) break;
     yield evidenceFileName(fileName, number === 0 ? ending : ` (${number})${ending}`);
   }
   throw new Refusal('STORE_FULL', { at, message: 'too many files with this name' });

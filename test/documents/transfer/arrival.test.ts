@@ -9,7 +9,6 @@ import type { ArrivingContent, Filled } from '../../../src/documents/transfer/co
 import { closing } from '../../../src/documents/paths/descriptors.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
-import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { StoreHere } from '../../support/store-here.ts';
 
 const mebibyte = 1 << 20;

@@ -9,7 +9,6 @@ import type { ArrivingContent, ListedContent, TransferContents } from '../../../
 import { Sweeper } from '../../../src/documents/transfer/sweeper.ts';
 import { TransferStore } from '../../../src/documents/transfer/transfer-store.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
-import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 import { StoreHere } from '../../support/store-here.ts';
