@@ -35,7 +35,7 @@ export const lightTests = globSync(
     'test/backup/{log-extent,operator-keys}.test.ts',
     'test/documents/{contents,names,publications}.test.ts',
     'test/documents/transfer/*.test.ts',
-    'test/idempotency/{answer-forms,settling-commit}.test.ts',
+    'test/idempotency/{answer-forms,claims,settling-commit}.test.ts',
     'test/state/settlement.test.ts',
     'test/state/repositories/*.test.ts',
     'test/clients/find-at-once.test.ts',

@@ -43,10 +43,12 @@ export class ObjectReader implements ContentReader {
 
   async #next(maxBytes: number): Promise<Buffer> {
     const piece = await this.#asked(this.#stream.next(maxBytes));
+    // Behind the end, where the digest has been taken.
+    if (piece.length === 0) return piece;
     this.#position += piece.length;
     this.#hash.update(piece);
     const { bytes, sha256 } = this.#file;
-    if (piece.length > 0 && this.#position === bytes && sha256 !== null && this.#hash.digest('hex') !== sha256)
+    if (this.#position === bytes && sha256 !== null && this.#hash.digest('hex') !== sha256)
       throw new Error('a file in the object store has other content than was stored');
     return piece;
   }

@@ -12,6 +12,7 @@ import type { StateStore } from '../../../src/state/state-store.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 import { StoreHere } from '../../support/store-here.ts';
+import { turnsUntil } from '../../support/turns-until.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'signetd-sweeper-'));
 const threads = new WorkThreads();
@@ -127,7 +128,8 @@ describe('a sweep', () => {
     vi.advanceTimersByTime(29_999);
     expect(removed).toEqual([1]);
     vi.advanceTimersByTime(1);
-    await expect.poll(() => removed).toEqual([1, 1]);
+    await turnsUntil(() => removed.length === 2);
+    expect(removed).toEqual([1, 1]);
     expect([...contents.files.keys()]).toEqual([open]);
     await sweeper.stop();
     vi.advanceTimersByTime(120_000);
@@ -162,7 +164,7 @@ describe('a sweep', () => {
     expect(await known(id)).toEqual([id]);
     contents.stuck.clear();
     vi.advanceTimersByTime(30_000);
-    await expect.poll(async () => known(id)).toEqual([]);
+    await turnsUntil(async () => (await known(id)).length === 0);
     expect(await sweeper.discard(newId())).toBe(true);
     await sweeper.stop();
   });
@@ -176,7 +178,7 @@ describe('a sweep', () => {
     expect([contents.removals, removed]).toEqual([0, []]);
     contents.fault = undefined;
     vi.advanceTimersByTime(30_000);
-    await expect.poll(async () => known(id)).toEqual([]);
+    await turnsUntil(async () => (await known(id)).length === 0);
     await sweeper.stop();
   });
 
@@ -204,14 +206,15 @@ describe('a file that the state store does not know', () => {
     const log = recordingLog();
     const sweeper = sweeperOf(contents, log);
     await sweeper.start();
-    await expect.poll(() => [...contents.files.keys()]).toEqual([fresh, knownOne]);
-    await expect.poll(() => log.lines).toEqual([expect.stringContaining('unknown to the state store {"files":1}')]);
+    await turnsUntil(() => log.lines.length > 0);
+    expect([...contents.files.keys()]).toEqual([fresh, knownOne]);
+    expect(log.lines).toEqual([expect.stringContaining('unknown to the state store {"files":1}')]);
     expect(removed).toEqual([0]);
     // The next search is in an hour.
-    vi.advanceTimersByTime(started + 3_599_999 - Date.now());
+    vi.advanceTimersByTime(3_599_999);
     expect(contents.listings).toBe(1);
     vi.advanceTimersByTime(1);
-    await expect.poll(() => [...contents.files.keys()]).not.toContain(fresh);
+    await turnsUntil(() => !contents.files.has(fresh));
     await sweeper.stop();
     vi.advanceTimersByTime(3_600_000);
     expect(contents.listings).toBe(2);
@@ -225,7 +228,8 @@ describe('a file that the state store does not know', () => {
     const log = recordingLog();
     const sweeper = sweeperOf(contents, log);
     await sweeper.start();
-    await expect.poll(() => log.lines).toEqual([expect.stringContaining('searching the transfer store for stray files failed')]);
+    await turnsUntil(() => log.lines.length > 0);
+    expect(log.lines).toEqual([expect.stringContaining('searching the transfer store for stray files failed')]);
     await sweeper.stop();
   });
 });

@@ -14,6 +14,7 @@ import { step, type Step, type StepResults } from '../../../src/state/step.ts';
 import type { ThreadFunction, WorkThreads } from '../../../src/threads/work-threads.ts';
 import { StoreAround } from '../../support/store-around.ts';
 import { StoreHere } from '../../support/store-here.ts';
+import { turnsUntil } from '../../support/turns-until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-stored-sessions-'));
 const key = randomBytes(32);
@@ -149,9 +150,8 @@ describe('a session', () => {
     vi.advanceTimersByTime(59_999);
     expect(store.commits).toEqual([]);
     vi.advanceTimersByTime(1);
-    await vi.waitFor(() => {
-      expect(store.commits.flat()).toEqual(['deleteEndedSessions', 'deleteLooseSessionParts']);
-    });
+    await turnsUntil(() => store.commits.length === 2);
+    expect(store.commits.flat()).toEqual(['deleteEndedSessions', 'deleteLooseSessionParts']);
     swept.stop();
   });
 });
