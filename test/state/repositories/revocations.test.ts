@@ -103,7 +103,7 @@ describe('a CRL', () => {
     return Array.from({ length: count }, (_, index) => ({
       number: numbers.toString('hex', 20 * index, 20 * (index + 1)),
       ...{ reason: reasons[index], at: revokedAt[index] },
-    })).toSorted((one, other) => (one.number < other.number ? -1 : 1));
+    })).toSorted((left, right) => (left.number < right.number ? -1 : 1));
   };
 
   it('has every certificate that is revoked or on hold, with its whole serial number', async () => {
