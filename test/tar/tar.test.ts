@@ -83,6 +83,13 @@ describe('an archive', () => {
     expect(execFileSync('tar', ['-xO', long], { input: bytes, encoding: 'utf8' })).toBe('content of a long name');
   });
 
+  it('has long names between others, also in its index', async () => {
+    const known = ['a', `long/${'n'.repeat(200)}`, 'b', `longer/${'é'.repeat(900)}`, 'c'];
+    const all = known.map((name) => ({ name, content: new Uint8Array(Buffer.from(`of ${name}`)) }));
+    expect(await read(archive(all), 300)).toEqual(all);
+    expect(await indexed(archive(all))).toEqual(all);
+  });
+
   it('can have files of more than 8 GiB', async () => {
     const bytes = 2 ** 33 + 5;
     const header = tarHeader({ name: 'audit/big', bytes, mode: 0o600, modifiedAt: 0 });
@@ -108,7 +115,8 @@ describe('an archive', () => {
     const second = Buffer.from(whole);
     second.writeUInt8(1, second.length - 1);
     await expect(read(second)).rejects.toThrow('bytes after its end');
-    await expect(read(Buffer.concat([whole, Buffer.alloc(512)]))).rejects.toThrow('bytes after its end');
+    const longer = Buffer.concat([whole, Buffer.alloc(512)]);
+    for (const size of [1000, whole.length, 1]) await expect(read(longer, size)).rejects.toThrow('bytes after its end');
   });
 
   it('is refused if there is something between its entries', async () => {
@@ -148,6 +156,33 @@ describe('the header of an entry', () => {
     expect(shown.trim()).toMatch(/^-rw-r----- root\/root +5 2023-11-14 22:13:20 file$/);
     const numbers = execFileSync('tar', ['-tv', '--numeric-owner'], { input: bytes, encoding: 'utf8' });
     expect(numbers).toMatch(/ 0\/0 /);
+  });
+
+  it('has each field in its place, ended by NUL', () => {
+    const header = tarHeader(entry);
+    const fields: readonly (readonly [number, number, string])[] = [
+      [0, 100, 'file'],
+      [100, 8, '0000640'],
+      [108, 8, '0000000'],
+      [116, 8, '0000000'],
+      [124, 12, '00000000005'],
+      [136, 12, '14524770400'],
+      [156, 1, '0'],
+      [157, 100, ''],
+      [257, 6, 'ustar'],
+      [263, 2, '00'],
+      [265, 32, 'root'],
+      [297, 32, 'root'],
+      [329, 183, ''],
+    ];
+    for (const [offset, width, text] of fields) expect(header.toString('latin1', offset, offset + width)).toBe(text.padEnd(width, '\0'));
+    const sum = header.reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+    expect(header.toString('latin1', 148, 156)).toBe(`${sum.toString(8).padStart(6, '0')}\0 `);
+    // An extended header is one more file, whose mode and time are those of the file.
+    const extended = tarHeader({ ...entry, name: 'n'.repeat(101) });
+    expect([extended.toString('latin1', 0, 11), extended.toString('latin1', 156, 157)]).toEqual(['pax-header\0', 'x']);
+    expect(extended.toString('latin1', 124, 148)).toBe('00000000157\x0014524770400\0');
+    expect(extended.toString('latin1', 1024, 1124)).toBe('n'.repeat(100));
   });
 
   it('begins at 1970 for a file that is older', () => {

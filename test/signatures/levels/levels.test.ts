@@ -129,6 +129,20 @@ describe('an order', () => {
     expect(await authoritiesOf(asked({ timeStamp: { addresses: inCertificate } }), named)).toEqual([new URL('http://named.example/')]);
   });
 
+  it('takes any root for authorities that the caller names, if the tenant may, and for no others', async () => {
+    const named = stampedAt('http://named.example/');
+    const anyRootOf = async (addresses: AskedLevel['timeStamp']['addresses'], anyRoot: boolean): Promise<boolean | undefined> => {
+      const one = levels({ rules: { anyRoot } });
+      const imprint = { hash: 'sha256', value: new Uint8Array(32) } as const;
+      const order = one.levels.order(asked({ timeStamp: { addresses } }), named);
+      await expect(order.stamp(imprint, new AbortController().signal)).rejects.toThrow('asked');
+      return one.client.asked[0]?.order.trust.anyRoot;
+    };
+    const given = client('https://tsa.example/');
+    expect([await anyRootOf(given, true), await anyRootOf(given, false)]).toEqual([true, false]);
+    for (const addresses of [server, inCertificate]) expect(await anyRootOf(addresses, true)).toBe(false);
+  });
+
   it('is refused without an authority, each by its own words', () => {
     const refused = (message: string) => expect.objectContaining({ code: 'TIMESTAMP_UNAVAILABLE', message }) as Error;
     expect(() => levels({ authorities: [] }).levels.order(asked(), signer)).toThrow(

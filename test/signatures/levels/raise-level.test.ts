@@ -226,6 +226,12 @@ describe('a finished signature', () => {
     await expect(completed({ level: 'LT', order, found: () => 'B' })).rejects.toThrow('the signature reaches level B, not T');
   });
 
+  it.each(['T', 'LT', 'LTA'] as const)('is judged up to level %s where that was asked for', async (level) => {
+    const course = new Course();
+    await completed({ level, course });
+    expect(course.judged.map(({ wanted }) => wanted)).toEqual([level]);
+  });
+
   it('is judged by the anchors of its time-stamps, the clock and the tolerance of the order', async () => {
     const course = new Course();
     const now = new Date('2026-05-06T07:08:09Z');
