@@ -64,7 +64,7 @@ describe('a path', () => {
     expect([await found(base), await found(`${base}/a/./b/..//b/../../file`), await found(join(base, 'file', 'x'))]).toEqual([
       ...['directory', 'file', 'FILE_NOT_FOUND'],
     ]);
-    expect([await found(`${base}/a/../..`), await found('relative'), await found(`${base}/file\0`)]).toEqual([
+    expect([await found(`${base}/a/../..`), await found(`${base.slice(1)}/file`), await found(`${base}/file\0`)]).toEqual([
       ...['FILE_ACCESS_DENIED', 'FILE_ACCESS_DENIED', 'FILE_ACCESS_DENIED'],
     ]);
   });
