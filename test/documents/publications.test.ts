@@ -10,6 +10,7 @@ import type { Step, StepResults } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { StoreAround } from '../support/store-around.ts';
 import { StoreHere } from '../support/store-here.ts';
+import { turnsUntil } from '../support/turns-until.ts';
 
 let base: string;
 let directory: string;
@@ -154,9 +155,7 @@ describe('evidence that an earlier run left', () => {
     const one = await open(asked);
     const failures = (): number => log.lines.filter((line) => line.includes('is not published yet')).length;
     /** An attempt begins with a look at the entry, and nobody moves the clock before it ends. */
-    const ended = async (): Promise<void> => {
-      while (failures() < asked.looks) await new Promise(setImmediate);
-    };
+    const ended = async (): Promise<void> => turnsUntil(() => failures() >= asked.looks);
     await due('id', [entry]);
     await one.leave(left([entry]));
     await ended();
