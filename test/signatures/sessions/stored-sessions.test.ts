@@ -100,6 +100,12 @@ describe('a session', () => {
     expect([await isOpenAt(1_000_001_099_999), await isOpenAt(1_000_001_100_000)]).toEqual([true, false]);
   });
 
+  it.each([10, partBytes])('is not opened for content that has changed (%i bytes)', async (bytes) => {
+    const check = async (): Promise<void> => Promise.reject(new Error('changed'));
+    await expect(open(state([Buffer.alloc(bytes)]), check)).rejects.toThrow('changed');
+    expect(await store.run('sessionShares', 0)).toEqual([]);
+  });
+
   it('that ends while it is stored is an error', async () => {
     const check = async (): Promise<void> => {
       await store.run('deleteEndedSessions', { now: Number.MAX_SAFE_INTEGER, limit: 10 });
