@@ -10,6 +10,7 @@ export const repeatedTests = [
   'test/audit/{account-changes,crash,verify}.test.ts',
   'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
   'test/cli/audit-export.test.ts',
+  'test/fuzz/verifiers.test.ts',
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
   'test/{clients,keys}/find-at-once.test.ts',
   'test/keys/tampered-rows.test.ts',
@@ -30,7 +31,7 @@ export const repeatedTests = [
  */
 export const lightTests = globSync(
   [
-    'test/{asn1,audit,certificates,conformance,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
+    'test/{asn1,audit,certificates,conformance,fuzz,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
     'test/{tar,timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
     'test/backup/{log-extent,operator-keys}.test.ts',
     'test/documents/{contents,deliveries,names,publications,walks}.test.ts',
@@ -42,7 +43,7 @@ export const lightTests = globSync(
     'test/service/{fair-queue,new-file}.test.ts',
     'test/cli/{audit-export,command-line}.test.ts',
     'test/config/fault-places.test.ts',
-    'test/docs/{commands,configuration,links,signetctl}.test.ts',
+    'test/docs/{commands,configuration,links,security-model,signetctl}.test.ts',
     'test/operations/csc/parse-parameters.test.ts',
     'test/console/{configuration-view,history,shared-health,sign-ins}.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',

@@ -73,14 +73,14 @@ export interface Change {
   readonly length: number;
 }
 
-const kinds: readonly Change['kind'][] = [
+export const changeKinds: readonly Change['kind'][] = [
   ...(['FLIP', 'FLIP', 'INSERT', 'INSERT', 'REMOVE', 'REPEAT', 'SWAP', 'NUMBER', 'NUMBER'] as const),
   ...(['KEY_NUMBER', 'KEY_NUMBER', 'KEY_NUMBER', 'REFERENCE', 'REFERENCE', 'REFERENCE', 'NAME', 'NAME'] as const),
   ...(['KEYWORD', 'OBJECT_TWICE', 'TRUNCATE'] as const),
 ];
 
 const change: fc.Arbitrary<Change> = fc.record({
-  kind: fc.constantFrom(...kinds),
+  kind: fc.constantFrom(...changeKinds),
   at: fc.nat(),
   other: fc.nat(),
   length: fc.integer({ min: 1, max: 60 }),
