@@ -21,21 +21,46 @@ const keyMaxBytes = 1 << 20;
  * regular file. A file that holds a private key counts as a secret.
  */
 export function namedFiles(config: Config): NamedFiles {
+  const { paths, secrets } = named(config);
   const files = new Set<string>();
-  const secrets: { member: string; reference: string }[] = [];
+  for (const [path, member] of paths) {
+    if (!isFile(path)) continue;
+    if (holdsPrivateKey(path)) secrets.push({ member, reference: `file:${path}` });
+    else files.add(path);
+  }
+  return { files: [...files], secrets };
+}
+
+/**
+ * Returns the absolute paths that a configuration names in the places of files that a backup has:
+ * no secret, no program, no socket, no state. The files need not exist.
+ */
+export function namedPaths(config: Config): ReadonlySet<string> {
+  const paths = new Set(named(config).paths.keys());
+  // The token host loads it: nothing that also is something else may take its place.
+  if (config.token.modulePath !== undefined) paths.delete(config.token.modulePath);
+  return paths;
+}
+
+interface Named {
+  /** The first member that names a path. */
+  readonly paths: Map<string, string>;
+  readonly secrets: { readonly member: string; readonly reference: string }[];
+}
+
+function named(config: Config): Named {
+  const found: Named = { paths: new Map(), secrets: [] };
   const look = (value: unknown, member: string): void => {
     if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value)) look(inner, member === '' ? name : `${member}.${name}`);
     } else if (typeof value === 'string' && !otherMembers.test(member)) {
-      if (/^(file|credential):./.test(value) || member === privateKeyMember) secrets.push({ member, reference: secretReference(value) });
-      else if (isAbsolute(value) && isFile(value)) {
-        if (holdsPrivateKey(value)) secrets.push({ member, reference: `file:${value}` });
-        else files.add(value);
-      }
+      if (/^(file|credential):./.test(value) || member === privateKeyMember)
+        found.secrets.push({ member, reference: secretReference(value) });
+      else if (isAbsolute(value) && !found.paths.has(value)) found.paths.set(value, member);
     }
   };
   look(config, '');
-  return { files: [...files], secrets };
+  return found;
 }
 
 /** Returns a secret as the configuration refers to it, also if it is a path by now. */

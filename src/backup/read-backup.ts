@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ZodError } from 'zod';
 import { BackupFault, readEncrypted, type BackupFile } from './encrypted-file.ts';
 import { Manifest, manifestName } from './manifest.ts';
 import { TarFault } from '../tar/header.ts';
@@ -59,8 +60,14 @@ async function readManifest(path: string, bytes: number, content: AsyncIterable<
   try {
     return Manifest.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
   } catch (error) {
-    throw new BackupFault(`${path}: the manifest is not one that this version understands`, { cause: error });
+    throw new BackupFault(`${path}: the manifest is not one that this version understands${placeOf(error)}`, { cause: error });
   }
+}
+
+/** The first fault, by the member that has it. */
+function placeOf(error: unknown): string {
+  const issue = error instanceof ZodError ? error.issues[0] : undefined;
+  return issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
 }
 
 function checkParts(path: string, { parts }: Manifest, seen: ReadonlyMap<string, Seen>): void {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, normalize } from 'node:path';
-import { fileIdForm } from '../documents/transfer/transfer-parts.ts';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { BackupFault } from './encrypted-file.ts';
 import type { Directory, Manifest, Part, PartKind } from './manifest.ts';
-import { accountFileForm } from '../token/account-files.ts';
-import { auditFileForm } from '../audit/file-names.ts';
+import { filesOfKind, wrongParts } from './part-paths.ts';
+import { outOfBounds, type RestorePlaces } from './restore-places.ts';
 
 /** A part and where it goes. */
 export interface Target {
@@ -29,49 +29,57 @@ export interface Targets {
 export const choices = ['configuration', 'state', 'audit', 'transfer'] as const;
 export type Choice = (typeof choices)[number];
 
-const filesOfKind = {
-  audit: auditFileForm,
-  account: accountFileForm,
-  transfer: fileIdForm,
-} as const;
+export interface RestoreOptions {
+  readonly chosen: ReadonlySet<Choice>;
+  /** Directory in front of all paths. */
+  readonly root: string;
+  /** Bounds of a backup that anybody may have made; undefined for one whose digest is known. */
+  readonly places: RestorePlaces | undefined;
+}
 
 /**
- * Says where the parts of a backup go, and what is there already.
- * @throws {BackupFault} if the backup names a path that no backup has
+ * Says where the parts of a backup go, and what is there already. All parts are checked, also those
+ * that are not chosen, before anything is written.
+ * @param config the configuration in the backup
+ * @throws {BackupFault} if the backup names a path that no backup has, or that is out of bounds
  */
-export function restoreTargets(manifest: Manifest, chosen: ReadonlySet<Choice>, root: string): Targets {
+export function restoreTargets(manifest: Manifest, config: Config, { chosen, root, places }: RestoreOptions): Targets {
+  const refused = [...wrongParts(manifest, config), ...(places === undefined ? [] : outOfBounds(manifest, places, root))];
+  if (refused.length > 0) throw new BackupFault(['nothing was restored', ...refused].join('\n'));
   const kinds = new Set<PartKind>([...chosen, ...(chosen.has('audit') ? (['account'] as const) : [])]);
+  const here = (one: Part): Part => (places === undefined ? one : { ...one, ...places.ownership(one.kind, join(root, one.path ?? '/')) });
   const targets = manifest.parts.flatMap((part) =>
-    part.path !== null && kinds.has(part.kind) ? [{ part, path: placed(manifest, part, root) }] : [],
+    part.path !== null && kinds.has(part.kind) ? [{ part: here(part), path: join(root, part.path) }] : [],
   );
-  const needed = new Set(targets.map(({ path }) => dirname(path)));
-  const directories = manifest.directories
-    .map((directory) => ({ ...directory, path: join(root, directory.path) }))
-    .filter(({ path }) => needed.has(path));
+  const kindOf = new Map(targets.map(({ part, path }) => [dirname(path), part.kind]));
+  const directories = manifest.directories.flatMap((directory) => {
+    const path = join(root, directory.path);
+    const kind = kindOf.get(path);
+    if (kind === undefined) return [];
+    return [{ ...directory, ...places?.directoryOwnership(kind), path }];
+  });
   const isSame = ({ part, path }: Target): boolean =>
-    existsSync(path) && statSync(path).size === part.bytes && createHash('sha256').update(readFileSync(path)).digest('hex') === part.sha256;
+    isFile(path) && statSync(path).size === part.bytes && createHash('sha256').update(readFileSync(path)).digest('hex') === part.sha256;
   const configuration = targets.filter(({ part }) => part.kind === 'configuration');
   const same = new Set(configuration.filter(isSame).map(({ path }) => path));
   return { root, targets, directories, existing: [...existingFiles(manifest, targets, root)].filter((path) => !same.has(path)), same };
 }
 
-/** The path of a part, as its kind allows it. */
-function placed({ audit, account, transfer }: Manifest, { name, kind, path }: Part, root: string): string {
-  if (path === null || normalize(path) !== path || path.endsWith('/')) throw new BackupFault(`${name}: its path cannot be restored`);
-  const expected = { audit: audit?.directory, account: account?.directory, transfer: transfer?.directory };
-  if (kind === 'audit' || kind === 'account' || kind === 'transfer') {
-    if (dirname(path) !== expected[kind] || !filesOfKind[kind].test(basename(path)))
-      throw new BackupFault(`${name}: its path cannot be restored`);
-  }
-  return join(root, path);
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Whether something has this name, also a symbolic link that leads nowhere. */
+function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function existingFiles({ audit, account, transfer }: Manifest, targets: readonly Target[], root: string): Set<string> {
   const kinds = new Set(targets.map(({ part }) => part.kind));
   const found = new Set<string>();
   for (const { part, path } of targets) {
-    if (part.kind === 'configuration' && existsSync(path)) found.add(path);
-    if (part.kind === 'state') for (const end of ['', '-wal', '-shm']) if (existsSync(path + end)) found.add(path + end);
+    if (part.kind === 'configuration' && isTaken(path)) found.add(path);
+    if (part.kind === 'state') for (const end of ['', '-wal', '-shm']) if (isTaken(path + end)) found.add(path + end);
   }
   const directories = { audit: audit?.directory, account: account?.directory, transfer: transfer?.directory };
   for (const kind of ['audit', 'account', 'transfer'] as const) {

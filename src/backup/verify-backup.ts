@@ -14,8 +14,12 @@ import type { WorkDirectory } from './work-directory.ts';
 import { auditFileForm, fileName } from '../audit/file-names.ts';
 import { accountFileForm } from '../token/account-files.ts';
 
+const configurationMaxBytes = 1 << 24;
+
 export interface Verified {
   readonly manifest: Manifest;
+  /** Content of the configuration file; undefined if it is not where backups have it. */
+  readonly configuration: Buffer | undefined;
   readonly audit: VerifyResult | undefined;
   readonly account: AccountVerdict | undefined;
   /** Reasons for which the backup cannot be relied on. */
@@ -38,14 +42,17 @@ export async function verifyBackup(
   { work, progress }: { readonly work: WorkDirectory; readonly progress: (bytes: number) => void },
 ): Promise<Verified> {
   let dump: PgRestore | undefined;
+  let first: { readonly name: string; readonly content: Buffer } | undefined;
   try {
     const take = async (name: string, content: AsyncIterable<Uint8Array>): Promise<void> => {
-      const [directory, file = ''] = name.split('/');
-      if (name.startsWith('state/postgresql.dump.')) {
+      const [directory, file = '', ...deeper] = name.split('/');
+      if (directory === 'configuration') first ??= { name, content: await beginningOfPart(content) };
+      else if (name.startsWith('state/postgresql.dump.')) {
         // It reads the dump while it is decrypted, so that no copy of it is on the disk.
         dump ??= new PgRestore(['--file=/dev/null']);
         for await (const piece of content) await dump.write(piece);
       } else if (name === 'state/state.sqlite') await work.write('state', 'state.sqlite', content);
+      else if (deeper.length > 0) return;
       else if (directory === 'audit' && auditFileForm.test(file)) await work.write('audit', file, content);
       else if (directory === 'account' && accountFileForm.test(file)) await work.write('account', file, content);
     };
@@ -54,6 +61,7 @@ export async function verifyBackup(
     const log = await checkLog(work, manifest, state.facts);
     return {
       manifest,
+      configuration: first?.name === `configuration${manifest.configuration}` ? first.content : undefined,
       audit: log.audit,
       account: log.account,
       faults: [...state.faults, ...log.faults],
@@ -62,6 +70,17 @@ export async function verifyBackup(
   } finally {
     await dump?.kill();
   }
+}
+
+/** The configuration file is the first of its kind, and short. */
+async function beginningOfPart(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of content) {
+    if (bytes < configurationMaxBytes) chunks.push(Buffer.from(chunk));
+    bytes += chunk.length;
+  }
+  return Buffer.concat(chunks);
 }
 
 async function checkSqlite(work: WorkDirectory, manifest: Manifest): Promise<Checked & { readonly facts: SnapshotFacts | undefined }> {

@@ -113,7 +113,18 @@ export type Config = z.output<typeof Config>;
  * @throws {ConfigError}
  */
 export function loadConfig(path: string): Config {
-  const file = YamlFile.read(path);
+  return configOf(YamlFile.read(path));
+}
+
+/**
+ * Parses the content of a configuration file, which need not exist at its path.
+ * @throws {ConfigError}
+ */
+export function parseConfig(path: string, text: string): Config {
+  return configOf(YamlFile.parse(path, text));
+}
+
+function configOf(file: YamlFile): Config {
   const config = parseMembers(Config, file);
   const { socketPath, socketGroup } = config.listeners.operations;
   const faults = Object.entries(config.tenants)
@@ -140,7 +151,7 @@ export function loadConfig(path: string): Config {
   faults.push(...cscRootFaults(config.paths));
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
   if (faults.length > 0) throw new ConfigError(faults.map((fault) => file.faultOf(fault)).join('\n'));
-  return withAbsolutePaths(config, dirname(resolve(path)));
+  return withAbsolutePaths(config, dirname(resolve(file.path)));
 }
 
 /** Errors below this prefix have a form of their own, so nothing else may be there. */

@@ -32,6 +32,11 @@ export class YamlFile {
     } catch (error) {
       throw new ConfigError(`${path}: ${unreadable(error)}`);
     }
+    return YamlFile.parse(path, text);
+  }
+
+  /** Parses the content of a file, which need not exist. @throws {ConfigError} as `read` */
+  static parse(path: string, text: string): YamlFile {
     const lines = new LineCounter();
     // logLevel: warnings quote the file, too.
     const document = parseDocument(text, { strict: true, uniqueKeys: true, prettyErrors: false, lineCounter: lines, logLevel: 'error' });

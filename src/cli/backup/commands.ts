@@ -31,7 +31,8 @@ export function addBackupCommands(program: Command, runs: Runs): void {
       .option('--to <directory>', 'directory in front of all paths', '/')
       .option('--only <parts>', 'comma-separated: configuration, state, audit, transfer; by default all that the backup has')
       .option('--replace', 'keep existing files under other names instead of refusing')
-      .option('--any-origin', 'restore without --sha256 a file that anybody may have made'),
+      .option('--any-origin', 'restore without --sha256 a file that anybody may have made, to places of signetd')
+      .option('--allow-path <directory...>', 'with --any-origin: further directories, in which the backup may put files'),
     async () => import('./restore.ts'),
     ({ RestoreOptions, backupRestore }) => [RestoreOptions, backupRestore],
   );

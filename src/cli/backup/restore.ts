@@ -9,9 +9,11 @@ import type { Manifest } from '../../backup/manifest.ts';
 import { restoreDatabase } from '../../backup/restore-database.ts';
 import { makeDirectories, restoreFiles } from '../../backup/restore-files.ts';
 import { lockForRestore } from '../../backup/restore-locks.ts';
+import { RestorePlaces } from '../../backup/restore-places.ts';
 import { choices, restoreTargets, type Choice, type Targets } from '../../backup/restore-targets.ts';
+import type { Verified } from '../../backup/verify-backup.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import { loadAdminConfig, loadConfig } from '../../config/config.ts';
+import { loadAdminConfig, loadConfig, parseConfig, type Config } from '../../config/config.ts';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { databaseContents } from '../../state/snapshot/postgresql-restore.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
@@ -33,16 +35,17 @@ export const RestoreOptions = z.object({
     .optional(),
   replace: z.boolean().default(false),
   anyOrigin: z.boolean().default(false),
+  allowPath: z.array(z.string().startsWith('/', 'not an absolute path')).default([]),
 });
 export type RestoreOptions = z.output<typeof RestoreOptions>;
 
 /** `backup restore`: puts a backup into place, while signetd and its token host are stopped. */
-export async function backupRestore(_configPath: string, options: RestoreOptions): Promise<Outcome> {
+export async function backupRestore(ownConfigPath: string, options: RestoreOptions): Promise<Outcome> {
   // Whoever has a public key can make a backup, with a configuration that root would follow.
   if (options.sha256 === undefined && !options.anyOrigin)
     throw new CommandError(
       exitCodes.usage,
-      '--sha256 is missing: only the digest that backup create printed, and the audit log has, tells that this backup is yours; --any-origin restores it without, and with it whatever its author wrote into the configuration',
+      '--sha256 is missing: only the digest that backup create printed, and the audit log has, tells that this backup is yours; --any-origin restores it without, to places of signetd, and with it whatever its author wrote into the configuration',
     );
   const { verified, backup } = await readAndVerify(options);
   const { manifest } = verified;
@@ -50,12 +53,15 @@ export async function backupRestore(_configPath: string, options: RestoreOptions
     throw new CommandError(exitCodes.faultFound, ['the backup is damaged, and nothing was restored', ...verified.faults].join('\n'));
   const root = resolve(options.to);
   const chosen = new Set<Choice>(options.only ?? choices);
+  const places = options.sha256 === undefined ? placesHere(ownConfigPath, options.allowPath) : undefined;
+  const targets = await inOneStep(async () =>
+    Promise.resolve(restoreTargets(manifest, configurationIn(verified), { chosen, root, places })),
+  );
   const configPath = join(root, manifest.configuration);
   await checkStopped(configPath);
-  const targets = restoreTargets(manifest, chosen, root);
   const database = manifest.state.kind === 'postgresql' && chosen.has('state') ? databaseOf(configPath) : undefined;
   await checkEmpty(manifest, targets, { database, replace: options.replace, root });
-  const notes = makeDirectories(targets);
+  const notes = await inOneStep(async () => Promise.resolve(makeDirectories(targets)));
   const lock = locked(manifest, targets);
   const restored = await inOneStep(async () => restoreAll(backup, targets, database)).finally(() => {
     lock.release();
@@ -77,6 +83,30 @@ export async function backupRestore(_configPath: string, options: RestoreOptions
       ...(await laterLog(manifest, chosen, root)),
     ],
   };
+}
+
+/** @throws {BackupFault} if it is not there, or not one that this version understands */
+function configurationIn({ manifest, configuration }: Verified): Config {
+  if (configuration === undefined) throw new BackupFault('nothing was restored: the backup does not have its configuration');
+  try {
+    return parseConfig(manifest.configuration, configuration.toString('utf8'));
+  } catch (error) {
+    if (error instanceof ConfigError)
+      throw new BackupFault(`nothing was restored: the configuration in the backup cannot be used: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** The places of a backup of unknown origin. */
+function placesHere(configPath: string, allowed: readonly string[]): RestorePlaces {
+  let present: Config | undefined;
+  try {
+    present = loadConfig(configPath);
+  } catch (error) {
+    // Nothing is installed here yet, or it is what has to be restored.
+    if (!(error instanceof ConfigError)) throw error;
+  }
+  return new RestorePlaces({ configPath, present, allowed });
 }
 
 interface RestoredAll {
