@@ -1,8 +1,8 @@
 /*
  * Functions that Node lacks for a service under systemd: a datagram to the service manager's
- * socket, the peer's user of a Unix socket, the numbers of users and groups, a user's groups, access
- * to files as another user, whether the kernel's clock is synchronised, and the return of free memory
- * to the kernel. The datagram must come from the main process, since a unit with NotifyAccess=main
+ * socket, the peer's user of a Unix socket, how much of a connection its peer has acknowledged, the
+ * numbers of users and groups, a user's groups, access to files as another user, whether the kernel's
+ * clock is synchronised, and the return of free memory to the kernel. The datagram must come from the main process, since a unit with NotifyAccess=main
  * accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
@@ -11,13 +11,17 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <node_api.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -107,6 +111,51 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   /* The kernel's answer for a socket of another kind. */
   if (peer.uid == (uid_t)-1) return throw_errno(env, ENOTCONN);
   return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
+}
+
+/* More looks than a peer that acknowledges all the time needs. */
+enum { LOOKS_MAX = 100 };
+
+static int acknowledged_bytes(int descriptor, unsigned long long *bytes) {
+  struct tcp_info information = {0};
+  socklen_t length = sizeof information;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &information, &length) < 0) return errno;
+  if (length < offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof information.tcpi_bytes_acked) return ENOTSUP;
+  *bytes = information.tcpi_bytes_acked;
+  return 0;
+}
+
+/*
+ * sentBytes(fd): two numbers of a TCP connection: bytes that the peer has acknowledged (RFC 4898,
+ * tcpEStatsAppHCThruOctetsAcked), and bytes that the kernel still holds for it (tcp(7), SIOCOUTQ).
+ */
+static napi_value js_sent_bytes(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  napi_value pair;
+  napi_value numbers[2];
+  size_t count = 1;
+  int32_t descriptor = -1;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_int32(env, argument, &descriptor) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  unsigned long long before = 0;
+  unsigned long long after = 0;
+  int held = 0;
+  int fault = acknowledged_bytes(descriptor, &after);
+  /* The two numbers belong together only if nothing was acknowledged between them. */
+  for (int look = 0; fault == 0 && look < LOOKS_MAX && (look == 0 || after != before); look += 1) {
+    before = after;
+    if (ioctl(descriptor, SIOCOUTQ, &held) < 0) fault = errno;
+    else fault = acknowledged_bytes(descriptor, &after);
+  }
+  if (fault != 0) return throw_errno(env, fault);
+  if (napi_create_double(env, (double)before, &numbers[0]) != napi_ok || napi_create_int32(env, held, &numbers[1]) != napi_ok ||
+      napi_create_array_with_length(env, 2, &pair) != napi_ok || napi_set_element(env, pair, 0, numbers[0]) != napi_ok ||
+      napi_set_element(env, pair, 1, numbers[1]) != napi_ok) {
+    return NULL;
+  }
+  return pair;
 }
 
 /* Maximum length of the entry of a user or a group: enough for thousands of members. */
@@ -379,6 +428,7 @@ NAPI_MODULE_INIT() {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
     {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
     {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"sentBytes", NULL, js_sent_bytes, NULL, NULL, NULL, napi_enumerable, NULL},
     {"userNumber", NULL, js_user_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"groupNumber", NULL, js_group_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"groupsOf", NULL, js_groups_of, NULL, NULL, NULL, napi_enumerable, NULL},

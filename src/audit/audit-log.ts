@@ -14,8 +14,8 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace } from './record.ts';
-import { SyslogForwarder } from './syslog/forwarder.ts';
+import type { AdministrationEntry, Entry, FilePlace } from './record.ts';
+import { SyslogCopies } from './syslog-copies.ts';
 import { RefusedClients } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
 import { removableFiles, removeFiles, type Removable } from './removal.ts';
@@ -48,7 +48,7 @@ export class AuditLog implements Audit {
   readonly #late: LateRecords;
   readonly #running = new RunningRequests();
   readonly #usesOutside: UsesOutside;
-  #forwarder: SyslogForwarder | undefined;
+  #copies: SyslogCopies | undefined;
 
   private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
     this.#options = options;
@@ -77,9 +77,10 @@ export class AuditLog implements Audit {
       const { directory, name, rotateBytes, signer } = options;
       const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
       const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
-      await audit.#openForwarder(options.syslog);
+      const append = async (entry: Entry): Promise<unknown> => audit.#writer.append(entry);
+      audit.#copies = await SyslogCopies.open(options.syslog, { directory, log: options.log, durable: () => chain.tail.n, append });
       await audit.#start(found.cutBytes);
-      audit.#forwarder?.start();
+      await audit.#copies?.start();
       return audit;
     } catch (error) {
       lock.release();
@@ -93,7 +94,7 @@ export class AuditLog implements Audit {
       lagSeconds: this.#writer.lagSeconds,
       lastCheckpointAt: this.#checkpoints.lastAt,
       recordsSinceCheckpoint: this.#checkpoints.recordsSince,
-      syslog: this.#forwarder?.status,
+      syslog: this.#copies?.status,
     };
   }
 
@@ -101,8 +102,13 @@ export class AuditLog implements Audit {
     return new AuditedRequest(this.#options.name, requester);
   }
 
+  checkHandedOver(): void {
+    this.#copies?.check();
+  }
+
   async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
     this.#writer.checkWritable();
+    this.checkHandedOver();
     this.#writer.comesNear(request);
     this.#running.begin(request);
     try {
@@ -130,6 +136,7 @@ export class AuditLog implements Audit {
 
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
     this.#writer.checkWritable();
+    this.checkHandedOver();
     const ids: string[] = [];
     const uses = new UseRecorder();
     const effects: Effect[] = [];
@@ -216,7 +223,7 @@ export class AuditLog implements Audit {
     const { directory, log } = this.#options;
     const found = await removableFiles(directory, {
       ...{ before, current: this.#chain.file },
-      kept: Math.min(this.#checkpoints.kept, this.#forwarder?.receivedRecord ?? Infinity),
+      kept: Math.min(this.#checkpoints.kept, this.#copies?.receivedRecord ?? Infinity),
     });
     if (found === undefined) return undefined;
     if (this.#checkpoints.isPaused)
@@ -236,6 +243,7 @@ export class AuditLog implements Audit {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
+    await this.#copies?.sumUp();
     await this.#usesOutside.write();
     await this.#late.stop();
     await this.#checkpoints.endPauses();
@@ -245,17 +253,10 @@ export class AuditLog implements Audit {
     // earlier backup is then detected, whatever happened since.
     await this.#checkpoints.write();
     await this.#writer.close();
-    await this.#forwarder?.stop();
+    await this.#copies?.stop();
     const lost = this.#usesOutside.waiting;
     if (lost.length > 0) this.#options.log.error(recordLost, { uses: lost });
     this.#lock.release();
-  }
-
-  /** Prepares the copies. Only records on disk are sent: a failed write takes others back. */
-  async #openForwarder(server: SyslogConfig | undefined): Promise<void> {
-    if (server === undefined) return;
-    const { directory, log } = this.#options;
-    this.#forwarder = await SyslogForwarder.open({ directory, server, log }, () => this.#chain.tail.n);
   }
 
   async #start(cutBytes: number): Promise<void> {

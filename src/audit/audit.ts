@@ -36,9 +36,12 @@ export interface BackupPoint extends FilePlace {
 /** The audit log as the code that answers requests uses it. */
 export interface Audit {
   begin(requester: Requester): AuditedRequest;
+  /** @throws {NotHandedOver} while a syslog server that is required does not take records */
+  checkHandedOver(): void;
   /**
    * Runs the operation.
    * @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
+   * @throws {NotHandedOver} as `checkHandedOver`
    */
   carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T>;
   /**
@@ -50,6 +53,7 @@ export interface Audit {
    * Runs an operator's command and records it, even if it fails. A command that changes the state
    * store adds `settlement` to the commit. `said` adds details that the command learns.
    * @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
+   * @throws {NotHandedOver} as `checkHandedOver`
    */
   administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T>;
   /** Whether every commit of the request has its record in the log. */
@@ -72,6 +76,7 @@ export type AdministrationWork<T> = (settlement: (said: Partial<AdministrationEn
 /** Used with `audit.enabled: false`. */
 export const noAudit: Audit = {
   begin: (requester) => new AuditedRequest('', requester),
+  checkHandedOver: () => undefined,
   carryOut: async (_request, work) => work(),
   finish: async () => Promise.resolve(),
   administer: async (_entry, work) => (await work(() => [])).value,

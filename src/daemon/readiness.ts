@@ -40,10 +40,20 @@ export function serviceHealth(looked: Looked): Health {
   };
 }
 
-/** Nothing that is served depends on the syslog server, and no record is lost while it is away. */
+/**
+ * Unless it is required, nothing that is served depends on the syslog server. No record is lost
+ * while it is away.
+ */
 function syslogWarnings({ syslog }: RunningAudit['status']): Record<string, string> {
   if (syslog?.fault === undefined) return {};
   return { auditSyslog: `${syslog.waitingRecords} audit records wait for the syslog server: ${syslog.fault}` };
+}
+
+function syslogFaults({ syslog }: RunningAudit['status']): Record<string, string> {
+  if (syslog?.handOver?.isHeldUp !== true) return {};
+  return {
+    auditSyslog: `requests are refused, since audit records cannot be handed over to the syslog server: ${syslog.fault ?? 'it does not acknowledge them'}`,
+  };
 }
 
 /**
@@ -62,7 +72,7 @@ async function readinessFaults({ draining, token, store, audit, services, apiTls
     }),
   ]);
   if (!audit.status.writable) faults['audit'] = 'it takes no records';
-  return { ...faults, ...apiTls.faults() };
+  return { ...faults, ...syslogFaults(audit.status), ...apiTls.faults() };
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */

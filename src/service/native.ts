@@ -16,6 +16,12 @@ interface Native {
    */
   peerUser(fd: number): number;
   /**
+   * Returns two numbers of a TCP connection: the bytes that the peer has acknowledged, and those
+   * that the kernel still holds for it.
+   * @throws {Error} if it is not such a connection
+   */
+  sentBytes(fd: number): readonly [acknowledged: number, held: number];
+  /**
    * Returns the uid of a user; undefined if there is none.
    * @throws {Error} if it cannot be determined
    */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { native } from './native.ts';
+import { descriptorOf } from './socket-descriptor.ts';
 
 /**
  * Returns the uid of the process that connected to a Unix socket, as reported by the kernel.
@@ -13,11 +14,4 @@ export function peerUser(socket: Socket): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Returns a socket's descriptor, which Node only exposes on its internal handle. */
-function descriptorOf(socket: Socket): number | undefined {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  const fd: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : undefined;
-  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
 }

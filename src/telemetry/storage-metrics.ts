@@ -32,7 +32,13 @@ export function auditMetrics(registry: Registry, status: () => AuditGauges): voi
 /** State of the copies to a syslog server. */
 export function syslogMetrics(
   registry: Registry,
-  status: () => { readonly isConnected: boolean; readonly waitingRecords: number } | undefined,
+  status: () =>
+    | {
+        readonly isConnected: boolean;
+        readonly waitingRecords: number;
+        readonly handOver?: { readonly isHeldUp: boolean; readonly lagSeconds: number } | undefined;
+      }
+    | undefined,
 ): void {
   const connected = new Gauge({
     name: 'signetd_audit_syslog_connected',
@@ -48,6 +54,22 @@ export function syslogMetrics(
     registers: [registry],
     collect: () => {
       waiting.set(status()?.waitingRecords ?? 0);
+    },
+  });
+  const refusing = new Gauge({
+    name: 'signetd_audit_syslog_refusing',
+    help: '1 while requests are refused because audit records cannot be handed over to the syslog server (audit.syslog.required), else 0.',
+    registers: [registry],
+    collect: () => {
+      refusing.set(status()?.handOver?.isHeldUp === true ? 1 : 0);
+    },
+  });
+  const lag = new Gauge({
+    name: 'signetd_audit_syslog_lag_seconds',
+    help: 'Age of the oldest audit record that the syslog server has not been seen to receive; 0 unless audit.syslog.required.',
+    registers: [registry],
+    collect: () => {
+      lag.set(status()?.handOver?.lagSeconds ?? 0);
     },
   });
 }

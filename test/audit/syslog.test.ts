@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -8,11 +8,12 @@ import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { SyslogConfig } from '../../src/config/syslog-config.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 import { requestEntry, ScratchLog } from './scratch-log.ts';
+import { SyslogReceiver } from './syslog-receiver.ts';
 
 const deadline = { timeout: 60_000 };
 let log: ScratchLog;
 let audit: AuditLog | undefined;
-let receiver: Receiver | undefined;
+let receiver: SyslogReceiver | undefined;
 let directory: string;
 
 beforeEach(() => {
@@ -29,49 +30,6 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A syslog server that takes messages with their octet count (RFC 6587 §3.4.1). */
-class Receiver {
-  readonly messages: string[] = [];
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server;
-
-  constructor(server: Server) {
-    this.#server = server;
-    server.on(
-      server.listenerCount('secureConnection') > 0 || 'setSecureContext' in server ? 'secureConnection' : 'connection',
-      (socket: Socket) => {
-        this.#sockets.add(socket);
-        let bytes = Buffer.alloc(0);
-        socket.on('error', () => socket.destroy());
-        socket.on('data', (chunk: Buffer) => {
-          bytes = Buffer.concat([bytes, chunk]);
-          for (;;) {
-            const [count, digits] = /^(\d+) /.exec(bytes.toString('latin1', 0, 12)) ?? [];
-            if (count === undefined || bytes.length < count.length + Number(digits)) return;
-            this.messages.push(bytes.toString('utf8', count.length, count.length + Number(digits)));
-            bytes = bytes.subarray(count.length + Number(digits));
-          }
-        });
-      },
-    );
-  }
-
-  async listen(port = 0): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** The lines of the log in the messages. */
-  get lines(): string[] {
-    return this.messages.map((message) => message.slice(message.indexOf('] {') + 2));
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
 const syslogAt = (port: number, tls?: object): SyslogConfig =>
   SyslogConfig.parse({ host: '127.0.0.1', port, ...(tls === undefined ? {} : { tls }) });
 const allLines = (): string[] => [...log.files().values()].flat();
@@ -81,13 +39,13 @@ async function record(count: number): Promise<void> {
 }
 
 /** Waits until each line of the log has come at least once, and nothing else, each for the first time in order. */
-async function everythingCame(...receivers: Receiver[]): Promise<void> {
+async function everythingCame(...receivers: SyslogReceiver[]): Promise<void> {
   await expect.poll(() => [...new Set(receivers.flatMap(({ lines }) => lines))], deadline).toEqual(allLines());
 }
 
 describe('the copies to a syslog server', () => {
   it('are the lines of the log, over its files, in messages of RFC 5424', async () => {
-    receiver = new Receiver(createServer());
+    receiver = new SyslogReceiver(createServer());
     audit = await log.open({ rotateBytes: 4096, syslog: syslogAt(await receiver.listen()) });
     await record(30);
     audit.refuseClient('no client certificate', '192.0.2.1');
@@ -112,7 +70,7 @@ describe('the copies to a syslog server', () => {
   });
 
   it('go on after an outage of the server: no record is missing', async () => {
-    const first = new Receiver(createServer());
+    const first = new SyslogReceiver(createServer());
     const port = await first.listen();
     audit = await log.open({ rotateBytes: 8192, syslog: syslogAt(port) });
     await record(20);
@@ -124,13 +82,13 @@ describe('the copies to a syslog server', () => {
     }, deadline);
     await record(20);
     expect(audit.status.syslog?.waitingRecords).toBeGreaterThan(0);
-    receiver = new Receiver(createServer());
+    receiver = new SyslogReceiver(createServer());
     await receiver.listen(port);
     await everythingCame(first, receiver);
   });
 
   it('go on after a restart of the service, also with what was recorded while the server was away', async () => {
-    const first = new Receiver(createServer());
+    const first = new SyslogReceiver(createServer());
     const port = await first.listen();
     audit = await log.open({ syslog: syslogAt(port) });
     await record(10);
@@ -138,7 +96,7 @@ describe('the copies to a syslog server', () => {
     await first.close();
     await record(10);
     await audit.stop();
-    receiver = new Receiver(createServer());
+    receiver = new SyslogReceiver(createServer());
     await receiver.listen(port);
     audit = await log.open({ syslog: syslogAt(port) });
     await record(1);
@@ -150,7 +108,7 @@ describe('the copies to a syslog server', () => {
     await record(5);
     await audit.stop();
     const before = allLines();
-    receiver = new Receiver(createServer());
+    receiver = new SyslogReceiver(createServer());
     audit = await log.open({ syslog: syslogAt(await receiver.listen()) });
     await record(5);
     const added = (): string[] => allLines().slice(before.length);
@@ -197,7 +155,7 @@ describe('the copies to a syslog server', () => {
       ...{ cert: readFileSync(server.certificate), key: readFileSync(server.key), ca: readFileSync(ca) },
       ...{ requestCert: true, rejectUnauthorized: true },
     });
-    receiver = new Receiver(tlsServer);
+    receiver = new SyslogReceiver(tlsServer);
     const port = await receiver.listen();
     const other = new ScratchAuthority(directory, 'other');
     audit = await log.open({
@@ -219,7 +177,7 @@ describe('the copies to a syslog server', () => {
     await record(3);
     await audit.stop();
     writeFileSync(join(log.directory, 'syslog-position.json'), 'nonsense');
-    receiver = new Receiver(createServer());
+    receiver = new SyslogReceiver(createServer());
     audit = await log.open({ syslog: syslogAt(await receiver.listen()) });
     await everythingCame(receiver);
   });

@@ -232,26 +232,36 @@ describe('a store on PostgreSQL', () => {
     await primary.remove();
   });
 
-  it('does not count a commit as done that the standby has not got, although the restarted primary shows it', async () => {
-    const primary = await ScratchPostgresql.start();
-    const state = await primary.newDatabase();
-    const standby = await primary.startStandby();
-    await primary.replicateSynchronously();
-    const settings = { ...state, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
-    const store = await openStateStore(StateConfig.parse(settings), recordingLog());
-    await standby.stop();
-    const lost = store.run('announce', entry('lost'));
-    lost.catch(() => undefined);
-    await vi.waitFor(async () =>
-      expect(await primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1),
-    );
-    await primary.stop('immediate');
-    await primary.restart();
-    await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
-    await store.close();
-    await standby.remove();
-    await primary.remove();
-  }, 60_000);
+  it.each([
+    ['the restarted primary', 'restart'],
+    ['the primary, which ended the connection that waited for the standby,', 'pg_terminate_backend'],
+  ])(
+    'does not count a commit as done that the standby has not got, although %s shows it',
+    async (_who, how) => {
+      const primary = await ScratchPostgresql.start();
+      const state = await primary.newDatabase();
+      const standby = await primary.startStandby();
+      await primary.replicateSynchronously();
+      const settings = { ...state, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
+      const store = await openStateStore(StateConfig.parse(settings), recordingLog());
+      await standby.stop();
+      const lost = store.run('announce', entry('lost'));
+      lost.catch(() => undefined);
+      await vi.waitFor(async () =>
+        expect(await primary.query('postgres', "select 1 from pg_stat_activity where wait_event = 'SyncRep'")).toHaveLength(1),
+      );
+      if (how === 'restart') {
+        await primary.stop('immediate');
+        await primary.restart();
+      } else await primary.query('postgres', `select ${how}(pid) from pg_stat_activity where wait_event = 'SyncRep'`);
+      await expect(lost).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
+      expect(await primary.query(databaseOf(state), 'select key_id from key_journal')).toHaveLength(1);
+      await store.close();
+      await standby.remove();
+      await primary.remove();
+    },
+    60_000,
+  );
 
   it('says that the schema is newer than the program', async () => {
     const config = await server.newDatabase();

@@ -2,12 +2,14 @@ import { addAbortListener, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { native } from '../../service/native.ts';
+import { descriptorOf } from '../../service/socket-descriptor.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import type { SyslogConfig } from '../../config/syslog-config.ts';
 
 const connectMs = 10_000;
-/** A server that takes nothing for this long is left. */
-const stalledMs = 30_000;
+/** A server that takes or acknowledges nothing for this long is left. */
+export const stalledMs = 30_000;
 
 /** A connection to a syslog server, which never answers. */
 export class SyslogConnection {
@@ -66,6 +68,18 @@ export class SyslogConnection {
 
   get ended(): string | undefined {
     return this.#ended;
+  }
+
+  /**
+   * Bytes of this connection that the server's machine has acknowledged, and those that the kernel
+   * was given in all: `sent` is reached when everything before has arrived. Encryption and the
+   * connection itself are part of both.
+   */
+  get progress(): { readonly acknowledged: number; readonly sent: number } {
+    const fd = descriptorOf(this.#socket);
+    if (fd === undefined) return { acknowledged: 0, sent: Infinity };
+    const [acknowledged, held] = native().sentBytes(fd);
+    return { acknowledged, sent: acknowledged + held };
   }
 
   /** Returns once the bytes are handed to the kernel. @throws {Error} if the connection ends */

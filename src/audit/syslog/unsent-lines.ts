@@ -29,18 +29,21 @@ export async function unsentLines(directory: string, from: Position, durable: nu
   const lines: UnsentLine[] = [];
   let after: Position = current.number === from.file ? from : { ...from, file: current.number, offset: 0 };
   let bytesRead = 0;
+  let isAtEnd = true;
   const hasMore = (await stat(current.path)).size > after.offset;
   for await (const { bytes, isWhole, end } of hasMore ? readLines(current.path, after.offset) : []) {
     const head = isWhole ? headOf(bytes) : undefined;
-    if (head === undefined || head.n > durable) break;
+    if (head !== undefined && head.n > durable) isAtEnd = false;
+    if (head === undefined || !isAtEnd) break;
     lines.push({ line: Buffer.from(bytes), head });
     after = { file: current.number, offset: end, record: head.n };
     bytesRead += bytes.length;
     if (bytesRead >= batchBytes) break;
   }
   const next = files.find(({ number }) => number > current.number);
-  // The listing is older than the lines: a file with a successor gets no more of them.
-  if (lines.length === 0 && next !== undefined) return { lines, after: { ...after, file: next.number, offset: 0 } };
+  // The listing is older than the lines: a file with a successor gets no more of them. But the number
+  // of the last record may be older than the listing.
+  if (lines.length === 0 && isAtEnd && next !== undefined) return { lines, after: { ...after, file: next.number, offset: 0 } };
   return { lines, after };
 }
 

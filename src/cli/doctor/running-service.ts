@@ -66,7 +66,9 @@ function timeStamps({ warnings: { timeStampAuthority } }: StatusView): Diagnosis
   return [warning('time-stamps', `${timeStampAuthority}: check NTP, timeStampAuthority.clockErrorMaxMilliseconds and its certificate`)];
 }
 
-function syslog({ warnings: { auditSyslog } }: StatusView): Diagnosis[] {
+function syslog({ faults, warnings: { auditSyslog } }: StatusView): Diagnosis[] {
+  const { auditSyslog: refusing } = faults;
+  if (refusing !== undefined) return [fault('syslog', `${refusing}: check the server and audit.syslog; signetd then continues by itself`)];
   return auditSyslog === undefined
     ? []
     : [warning('syslog', `${auditSyslog}: check the server and audit.syslog; nothing is lost meanwhile`)];

@@ -1,7 +1,8 @@
+import { NotHandedOver } from '../../audit/syslog/hand-over.ts';
 import { RegistrationEnded } from '../../clients/admission.ts';
 import { isFault } from '../../faults.ts';
 import { TransferStoreUnavailable } from '../../documents/transfer/transfer-store-unavailable.ts';
-import { Refusal } from '../../result-codes.ts';
+import { Refusal, resultCodes } from '../../result-codes.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { TokenBusy } from '../../token/token.ts';
@@ -27,6 +28,7 @@ export function endingOf(
   // No business outcome is known.
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
   if (error instanceof TransferStoreUnavailable) return transferStoreAway(error, path, log);
+  if (error instanceof NotHandedOver) return notHandedOver(error);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
   return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
 }
@@ -39,6 +41,15 @@ export function storeAway(error: StoreUnavailable, path: string, log: Logger): P
 function transferStoreAway(error: TransferStoreUnavailable, path: string, log: Logger): Problem {
   log.error('the transfer store did not serve a request', { path, reason: error.message });
   return new Problem(503, 'the transfer store is not available', { headers: { 'Retry-After': '5' } });
+}
+
+/** Nothing was done. The result code is the one of a log that cannot be written. */
+export function notHandedOver({ code, message }: NotHandedOver): Problem {
+  const { major, minor } = resultCodes[code];
+  return new Problem(503, message, {
+    members: { resultMajor: major, resultMinor: minor },
+    headers: { 'Retry-After': String(NotHandedOver.retryAfterSeconds) },
+  });
 }
 
 export function overloaded(retryAfterSeconds: number): Problem {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditedRequest } from '../../audit/audited-request.ts';
+import { NotHandedOver } from '../../audit/syslog/hand-over.ts';
 import { RegistrationEnded, type Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
@@ -7,7 +8,7 @@ import type { Ticket } from '../limits/request-quota.ts';
 import { currentRequest, type Sender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
 import { admitted } from './admitted.ts';
-import { endingOf, noLongerRegistered, overloaded } from './ending-of.ts';
+import { endingOf, noLongerRegistered, notHandedOver, overloaded } from './ending-of.ts';
 import { reach } from './reach.ts';
 import { recorded, type Ending } from './recorded.ts';
 import type { RequestServices } from './request-services.ts';
@@ -88,6 +89,7 @@ async function serveNow(
   workOf: (admitted: AdmittedRequest) => RequestWork,
 ): Promise<void> {
   if (kind.usesToken) checkToken(services, request);
+  checkRecords(services);
   const reached = await reach(kind, services, request, response);
   const { caller, admission, ticket, address } = reached;
   const identity = currentRequest();
@@ -161,4 +163,13 @@ function checkToken({ busySeconds, callerAtOnce }: RequestServices, request: Inc
   const caller = callerAtOnce(request);
   const seconds = busySeconds(caller === undefined ? undefined : senderOf(caller));
   if (seconds !== undefined) throw overloaded(seconds);
+}
+
+/** Before anything of the request is read: the record of its refusal could not be handed over either. */
+function checkRecords({ audit }: RequestServices): void {
+  try {
+    audit.checkHandedOver();
+  } catch (error) {
+    throw error instanceof NotHandedOver ? notHandedOver(error) : error;
+  }
 }
