@@ -19,6 +19,9 @@ export const rooms: Readonly<Record<string, string>> = {
   sessions: 'src/signatures/sessions',
   zip: 'src/zip',
   tar: 'src/tar',
+  backup: 'src/backup',
+  syslog: 'src/audit/syslog',
+  state: 'src/state',
 };
 
 /** The source files of a room. */
