@@ -33,7 +33,7 @@ export const lightTests = globSync(
   [
     'test/{asn1,audit,certificates,conformance,fuzz,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
     'test/{tar,timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
-    'test/backup/{log-extent,made-archives,named-files,operator-keys,owners,restore-files}.test.ts',
+    'test/backup/{log-extent,made-archives,named-files,operator-keys,owners,reading,restore-files}.test.ts',
     'test/documents/{contents,deliveries,names,publications,walks}.test.ts',
     'test/documents/transfer/*.test.ts',
     'test/idempotency/{answer-forms,claims,settling-commit}.test.ts',
@@ -60,7 +60,7 @@ export const lightTests = globSync(
     cwd: import.meta.dirname,
     exclude: [
       longTests,
-      'test/audit/{account,service}.test.ts',
+      'test/audit/{account,required-syslog,service}.test.ts',
       'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
       // They measure the memory of their process.
