@@ -135,6 +135,24 @@ describe('requests whose records a syslog server must have', () => {
     expect(simulation.changes).toHaveLength(2);
   });
 
+  it('go on once at most half of the lag is left, and the server is connected', () => {
+    const handOver = new HandOver(limits);
+    const at = (nowMs: number, received: number, durable: number, connectedSinceMs: number | null = 0): boolean => {
+      handOver.look({ connectedSinceMs: connectedSinceMs ?? undefined, received, durable }, nowMs);
+      return handOver.isHeldUp;
+    };
+    expect([at(0, 0, 0), at(10_000, 0, 1), at(22_000, 0, 2), at(40_000, 0, 2)]).toEqual([false, false, false, false]);
+    expect([at(40_001, 0, 2), handOver.lagMs]).toEqual([true, 30_001]);
+    expect([at(40_500, 1, 2), handOver.lagMs]).toEqual([true, 18_500]);
+    expect([at(41_000, 2, 2, null), handOver.lagMs]).toEqual([true, 0]);
+    expect(at(41_500, 2, 2, 41_400)).toBe(false);
+    // Records that are late together are as late as the first of them.
+    for (let n = 3; n < 10; n += 1) at(42_000 + n, 2, n, 41_400);
+    expect(at(80_000, 2, 9, 41_400)).toBe(true);
+    expect([at(80_001, 8, 9, 41_400), handOver.lagMs > 37_000]).toEqual([true, true]);
+    expect([at(80_002, 9, 9, 41_400), handOver.lagMs]).toEqual([false, 0]);
+  });
+
   it('stay held up while a server takes connections and drops them', () => {
     const simulation = running();
     for (let round = 0; round < 60; round += 1) {

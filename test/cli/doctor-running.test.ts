@@ -14,6 +14,18 @@ beforeAll(async () => {
 
 const diagnosed = (warnings: Readonly<Record<string, string>>): Diagnosis[] => runningService({ ...status, warnings }, [], false);
 
+it('doctor reports a syslog server that is required and takes no records as a fault, and not as a warning too', () => {
+  const reason = 'requests are refused, since audit records cannot be handed over to the syslog server: ECONNREFUSED';
+  const about = runningService(
+    { ...status, faults: { auditSyslog: reason }, warnings: { auditSyslog: '3 audit records wait' } },
+    [],
+    false,
+  );
+  expect(about.filter(({ part }) => part === 'syslog')).toEqual([
+    { part: 'syslog', state: 'fault', text: `${reason}: check the server and audit.syslog; signetd then continues by itself` },
+  ]);
+});
+
 it.each([
   ['timeStampAuthority', 'the clock is not synchronised', 'time-stamps', 'warning'],
   ['auditSyslog', '3 audit records wait for the syslog server: ECONNREFUSED', 'syslog', 'warning'],
