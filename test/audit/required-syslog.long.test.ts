@@ -8,6 +8,7 @@ import { SyslogReceiver } from './syslog-receiver.ts';
 /** How long the server is away. */
 const awayMs = 180_000;
 const lagMaxSeconds = 15;
+const deadline = { timeout: 60_000 };
 
 let service: OwnService;
 let port: number;
@@ -61,7 +62,7 @@ it('a required syslog server that is away for three minutes, twice, refuses requ
     expect((await fetch(`${service.opsUrl}/health/ready`)).status).toBe(503);
     receiver = new SyslogReceiver();
     await receiver.listen(port);
-    await expect.poll(request).toBe('done');
+    await expect.poll(request, deadline).toBe('done');
     expect((await fetch(`${service.opsUrl}/health/ready`)).status).toBe(200);
   }
   // Of the first start, before it was connected, and what is written while this looks.
@@ -71,7 +72,7 @@ it('a required syslog server that is away for three minutes, twice, refuses requ
     .poll(() => {
       const known = new Set([...received, ...receiver.lines]);
       return lines.filter((line) => !known.has(line));
-    })
+    }, deadline)
     .toEqual([]);
   expect(lines.filter((line) => line.includes('"kind":"outage"'))).toHaveLength(2);
 }, 900_000);

@@ -166,7 +166,7 @@ describe('a backup of unknown origin', () => {
 
   it('is restored to a directory that the operator allows, to the directory of the configuration, and over files that it names', async () => {
     await made(fileAt('/srv/keys/ca.pem'));
-    await refused('/srv/keys/ca.pem is no place of signetd: --allow-path /srv/keys allows it');
+    await refused('nothing was restored\nsignetctl: /srv/keys/ca.pem is no place of signetd: --allow-path /srv/keys allows it\n');
     const directories = ['/etc/signetd', '/srv/keys', '/var/lib/signetd'].map((path) => ({
       path,
       user: 'root',

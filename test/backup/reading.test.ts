@@ -224,6 +224,14 @@ describe('what a backup says of itself', () => {
     expect(found.faults[0]).toContain('the database is damaged');
   });
 
+  it('has a dump that can be read, in pieces', async () => {
+    const name = 'state/postgresql.dump.0001';
+    const said = { state: { ...state.said, kind: 'postgresql' } } as const;
+    const { faults, notes } = await verify(manifestOf([partOf('state', name, null)], said), { [name]: x });
+    // Without pg_restore nothing is known of it.
+    expect([...faults, ...notes]).toEqual([expect.stringMatching(/^the dump cannot be read|the dump was not read$/)]);
+  });
+
   it('has its configuration first', async () => {
     const parts = ['/etc/signetd/signetd.yaml', '/etc/signetd/b.pem'].map((path) => partOf('configuration', `configuration${path}`, path));
     const contents = { 'configuration/etc/signetd/signetd.yaml': x, 'configuration/etc/signetd/b.pem': Buffer.from('x') };

@@ -190,9 +190,9 @@ export class SyslogForwarder {
         if (lines.length > 0) await connection.send(Buffer.concat(lines.map(({ line, head }) => syslogMessage(line, head, options))));
         const hasMoved = after.file !== this.#sent.file || after.offset !== this.#sent.offset;
         this.#sent = after;
-        const now = performance.now();
-        if (hasMoved) unsettled.push({ at: now, position: after, sent: connection.progress.sent });
+        if (hasMoved) unsettled.push({ at: performance.now(), position: after, sent: connection.progress.sent });
         else await this.#wait(pollMs);
+        const now = performance.now();
         if (connection.ended !== undefined) throw new Error(connection.ended);
         await this.#settle(unsettled, { before: now - this.#settleMs, acknowledged: connection.progress.acknowledged });
         if (unsettled[0] !== undefined && unsettled[0].at < now - stalledMs)
