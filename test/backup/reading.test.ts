@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AuditLog } from '../../src/audit/audit-log.ts';
+import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { fileName } from '../../src/audit/file-names.ts';
 import { archiveOf, beginningOf, bytesOf, type PartSource } from '../../src/backup/archive.ts';
 import { checkDigest, readEncrypted, writeEncrypted, type BackupFile } from '../../src/backup/encrypted-file.ts';
