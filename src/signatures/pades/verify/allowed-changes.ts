@@ -37,7 +37,7 @@ export function checkChanges(states: FileStates, rules: ChangeRules, scan: Refer
   for (const field of changedFields(comparison, fields)) checkField(comparison, field);
   const reasons = new Map<number, SignatureBroken>();
   for (const [number, change] of comparison.changes) {
-    if (change.kind !== 'CHANGED' || comparison.isClaimed(number)) continue;
+    if (change.kind !== 'CHANGED' || comparison.isCompared(number)) continue;
     const { before: was, after: is } = change;
     if (!(was instanceof PdfDictionary) || !(is instanceof PdfDictionary)) continue;
     const reason = brokenBy(() => checkDictionary(comparison, number, was, is));
@@ -50,7 +50,10 @@ export function checkChanges(states: FileStates, rules: ChangeRules, scan: Refer
   const toCatalog = scan?.edges.filter(({ target }) => target === comparison.after.catalogReference.number) ?? [];
   for (const edge of [...toCatalog, ...scanned, ...comparison.edges])
     if (!comparison.allows(edge, naming)) throw reasons.get(edge.target) ?? notAllowed(described(comparison, edge));
-  if (scan === undefined) checkAllClaimed(comparison, reasons);
+  if (scan === undefined) checkAllCompared(comparison, reasons);
+  for (const edge of scan?.edges ?? [])
+    if (comparison.changes.get(edge.target)?.kind === 'CHANGED' && !comparison.isCompared(edge.target))
+      throw reasons.get(edge.target) ?? notAllowed(described(comparison, edge));
 }
 
 /** Annotations of a page can be an object of their own: what leads to it says that it is one. */
@@ -61,13 +64,14 @@ function checkAnnotationLists(comparison: Comparison, edges: readonly Edge[]): v
     if (path !== 'Annots' || change?.kind !== 'CHANGED' || !isArray(change.before) || !isArray(change.after)) continue;
     if (!checked.has(target)) checkAnnotations(comparison, change.before, change.after, { holder: target, path: '' });
     checked.add(target);
-    comparison.enter(null, new PdfReference(target, 0), { holder, path });
+    const list = new PdfReference(target, 0);
+    comparison.enter(list, list, { holder, path });
   }
 }
 
-function checkAllClaimed(comparison: Comparison, reasons: ReadonlyMap<number, SignatureBroken>): void {
+function checkAllCompared(comparison: Comparison, reasons: ReadonlyMap<number, SignatureBroken>): void {
   for (const [number, change] of comparison.changes) {
-    if (change.kind === 'NEW' || comparison.isClaimed(number)) continue;
+    if (change.kind === 'NEW' || comparison.isCompared(number)) continue;
     const reason = reasons.get(number);
     if (reason !== undefined) throw reason;
     if (change.kind === 'GONE' || !isArray(change.before) || !isArray(change.after)) throw notAllowed(`object ${number}`);

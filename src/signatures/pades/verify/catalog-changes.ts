@@ -1,6 +1,7 @@
-import { isArray, isName, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
+import { isName, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { checkForm } from './form-changes.ts';
+import { checkPermitted, extensions, information, securityStore, type PermittedPlace, type PlaceType } from './permitted-places.ts';
 import { below, sameObjects } from './same-objects.ts';
 import { checkStructure } from './structure-changes.ts';
 
@@ -17,9 +18,6 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['Version', checkVersion],
 ]);
 
-/** Nodes of validation data: arrays and dictionaries in each other. */
-const nestedMax = 8;
-
 /**
  * Compares the trailers and the catalogs. What the catalog leads to beyond the entries that may
  * change is the same, or is found by its references.
@@ -31,7 +29,8 @@ export function checkCatalog(comparison: Comparison): void {
   const encryption = { holder: 0, path: 'Encrypt' };
   comparison.mustBeSame(before.trailer.get('Encrypt'), after.trailer.get('Encrypt'), encryption, 'the encryption');
   // The properties of the document are metadata.
-  comparison.enter(before.trailer.get('Info'), after.trailer.get('Info'), { holder: 0, path: 'Info' });
+  const info = { was: before.trailer.get('Info'), is: after.trailer.get('Info'), place: { holder: 0, path: 'Info' } };
+  checkTyped(comparison, information, { ...info, what: 'the properties of the document' });
   comparison.settle(after.catalogReference.number, 'CATALOG');
   const { number } = after.catalogReference;
   for (const key of new Set([...before.catalog.keys(), ...after.catalog.keys()])) {
@@ -45,21 +44,21 @@ export function checkCatalog(comparison: Comparison): void {
 
 /** Validation data (ISO 32000-2, 12.8.4.3) shows nothing. */
 function checkStore(comparison: Comparison, was: PdfObject, is: PdfObject, place: Place): void {
-  if (comparison.before.resolved(was) !== null && comparison.after.resolved(is) === null)
-    throw notAllowed('the document security store is gone');
-  mustBeDictionary(comparison, is, 'the document security store');
-  claimBelow(comparison, is, place, { depth: 0, seen: new Set() });
+  const what = 'the document security store';
+  if (comparison.before.resolved(was) !== null && comparison.after.resolved(is) === null) throw notAllowed(`${what} is gone`);
+  checkTyped(comparison, securityStore, { was, is, place, what });
 }
 
 /** Extensions by developers (7.12) show nothing. */
-function checkExtensions(comparison: Comparison, _was: PdfObject, is: PdfObject, place: Place): void {
-  mustBeDictionary(comparison, is, 'Extensions of the catalog');
-  claimBelow(comparison, is, place, { depth: 0, seen: new Set() });
+function checkExtensions(comparison: Comparison, was: PdfObject, is: PdfObject, place: Place): void {
+  checkTyped(comparison, extensions, { was, is, place, what: 'Extensions of the catalog' });
 }
 
-function mustBeDictionary({ after }: Comparison, object: PdfObject, what: string): void {
-  const is = after.resolved(object);
-  if (is !== null && !(is instanceof PdfDictionary)) throw notAllowed(`${what} is no dictionary`);
+/** Compares a dictionary that may change. */
+function checkTyped(comparison: Comparison, type: PlaceType, permitted: PermittedPlace): void {
+  const is = comparison.after.resolved(permitted.is);
+  if (is !== null && !(is instanceof PdfDictionary)) throw notAllowed(`${permitted.what} is no dictionary`);
+  checkPermitted(comparison, type, permitted);
 }
 
 /** Metadata (14.3.2): never a picture, or a content. */
@@ -76,37 +75,6 @@ function checkMetadata(comparison: Comparison, was: PdfObject, is: PdfObject, pl
   comparison.keep(now.dictionary, at);
 }
 
-interface Below {
-  readonly depth: number;
-  /** Objects below which all is claimed. */
-  readonly seen: Set<number>;
-}
-
-/**
- * Allows all that a value leads to through arrays and dictionaries, up to new streams that changed
- * arrays and dictionaries name. One that did not change could be reached as another thing, such as
- * an array of contents.
- */
-function claimBelow(comparison: Comparison, object: PdfObject, at: Place, { depth, seen }: Below): void {
-  if (depth > nestedMax) return;
-  const { after, changes } = comparison;
-  const number = object instanceof PdfReference ? object.number : undefined;
-  const isNew = number !== undefined && changes.get(number)?.kind === 'NEW' && changes.has(at.holder);
-  if (after.resolved(object) instanceof PdfStream && !isNew) {
-    comparison.keep(object, at);
-    return;
-  }
-  const { is, place } = comparison.enter(null, object, at);
-  if (number !== undefined && seen.has(number)) return;
-  if (number !== undefined) seen.add(number);
-  const { holder, path } = place;
-  const next = { depth: depth + 1, seen };
-  if (isArray(is)) for (const one of is) claimBelow(comparison, one, { holder, path: below(path, '*') }, next);
-  else if (is instanceof PdfDictionary)
-    for (const [key, value] of is.entries()) claimBelow(comparison, value, { holder, path: below(path, key) }, next);
-  else if (is instanceof PdfStream) comparison.keep(is.dictionary, place);
-}
-
 /** A certification signature stays one (12.8.6). */
 function checkPermissions(comparison: Comparison, was: PdfObject, is: PdfObject, at: Place): void {
   const entered = comparison.enter(was, is, at);
@@ -119,7 +87,7 @@ function checkPermissions(comparison: Comparison, was: PdfObject, is: PdfObject,
     const isNewOne = value instanceof PdfReference && comparison.changes.get(value.number)?.kind === 'NEW';
     const isNew = key === 'DocMDP' && !known.has(key) && isNewOne;
     const place = { holder: entered.place.holder, path: below(entered.place.path, key) };
-    if (isNew) comparison.enter(null, value, place);
+    if (isNew) comparison.allowNew(value, place);
     else comparison.mustBeSame(known.get(key), value, place, `${key} of the permissions`);
   }
 }

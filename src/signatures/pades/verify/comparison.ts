@@ -33,14 +33,15 @@ export interface Entered {
 /**
  * Compares two states of a file. Only objects that changed need a look, but each of them from every
  * side from which a reader can come to it. So the comparison keeps
- * - claims: places from which a changed object may be reached, since what it is there was compared
- *   and is allowed. They are made from the catalog down, or by what leads to an object.
+ * - claims: places from which an object may be reached that is new, or that changed and was compared
+ *   as what it is there. They are made from the catalog down, or by what leads to an object.
  * - settled objects: what changed of them is allowed wherever a reader comes to them as what they
  *   are: Annots of a page, V and AP of a field, K of a structure element.
  * - edges: references from what did not change to objects that did.
- * In the end, each edge leads to a settled object as what it is, or is claimed. Other changed objects
- * are reached from allowed changes only, or not at all. No edge begins in a dictionary in which
- * contents find something by names: there, a claimed entry could be another thing.
+ * In the end, each edge leads to a settled object as what it is, or is claimed. An object that changed
+ * and was neither compared nor settled is reached from nowhere: that something names it allows
+ * nothing. No edge begins in a dictionary in which contents find something by names: there, a
+ * claimed entry could be another thing.
  */
 export class Comparison {
   readonly before: PdfFile;
@@ -51,6 +52,7 @@ export class Comparison {
   readonly newFields: readonly SignatureField[];
   readonly #newWidgets: ReadonlySet<string>;
   readonly #claims = new Map<number, Set<string>>();
+  readonly #compared = new Set<number>();
   readonly #settled = new Map<number, SettledKind>();
   readonly #edges: Edge[] = [];
 
@@ -74,11 +76,29 @@ export class Comparison {
     return this.#edges;
   }
 
-  /** Follows a value that may be a reference, and allows to reach what it names from there. */
+  /**
+   * Follows a value that may be a reference, and allows to reach what it names from there: the
+   * caller compares both states of it by their type.
+   * @throws {SignatureBroken} for an object that changed and was not at this place before
+   */
   enter(was: PdfObject, is: PdfObject, place: Place): Entered {
-    if (is instanceof PdfReference) this.#claim(place, is.number);
+    if (is instanceof PdfReference) {
+      if (this.changes.get(is.number)?.kind === 'CHANGED') {
+        if (!is.equals(was)) throw notAllowed(`object ${is.number}, which was something else before${shownPlace(place)}`);
+        this.#compared.add(is.number);
+      }
+      this.#claim(place, is.number);
+    }
     const here = is instanceof PdfReference ? { holder: is.number, path: '' } : place;
     return { was: this.before.resolved(was), is: this.after.resolved(is), place: here };
+  }
+
+  /** Allows to reach a new object from a place at which the caller has found it to be allowed. */
+  allowNew(is: PdfObject, place: Place): void {
+    if (!(is instanceof PdfReference)) return;
+    const kind = this.changes.get(is.number)?.kind;
+    if (kind === 'NEW') this.#claim(place, is.number);
+    else if (kind !== undefined) throw notAllowed(`object ${is.number}, which is not new${shownPlace(place)}`);
   }
 
   #claim({ holder, path }: Place, target: number): void {
@@ -127,10 +147,14 @@ export class Comparison {
     return (kind !== undefined && leadsTo(kind, path)) || this.#claims.get(target)?.has(`${holder} ${path}`) === true;
   }
 
-  /** Checks whether something that was compared leads to an object. */
-  isClaimed(number: number): boolean {
-    return this.#settled.has(number) || this.#claims.has(number);
+  /** Checks whether what changed of an object was compared, as what it is at some place. */
+  isCompared(number: number): boolean {
+    return this.#settled.has(number) || this.#compared.has(number);
   }
+}
+
+function shownPlace({ path }: Place): string {
+  return path === '' ? '' : ` (${path.slice(0, 100)})`;
 }
 
 /** `what`: the change, such as `another page tree`. */

@@ -11,9 +11,10 @@ import {
   type PdfObject,
 } from '../../../pdf/objects.ts';
 import { isDocumentTimeStamp, lockOf, locks, type LockedFields } from '../signed-fields.ts';
-import { notAllowed, type Comparison, type Place } from './comparison.ts';
+import { notAllowed, type Comparison } from './comparison.ts';
 import { isVisible } from './form-changes.ts';
-import { below, changedKeys, sameObjects } from './same-objects.ts';
+import { appearances, checkPermitted } from './permitted-places.ts';
+import { changedKeys, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
 
 /** Entries that change when a field is filled in (ISO 32000-2, 12.7.4 and 12.5.6.19). */
@@ -34,7 +35,6 @@ const signedEntries: ReadonlySet<string> = new Set(['V', 'AP', 'AS', 'M', 'F', '
 /** Bits of an annotation (12.5.3, table 167) that signing may set: Print and Locked. */
 const flagsOfSigned = 4 | 128;
 const shownEntries: ReadonlySet<string> = new Set(['AP', 'AS', 'F']);
-const appearanceDepthMax = 4;
 const textStreamKeys: ReadonlySet<string> = new Set(['Length', 'Filter', 'DecodeParms']);
 
 /** Fields of a file by the numbers of their dictionaries and of their widgets. */
@@ -85,7 +85,7 @@ export function checkField(comparison: Comparison, field: FormField): void {
     const { number } = part.reference;
     if (comparison.changes.has(number)) comparison.settle(number, 'ANNOTATION');
     comparison.keepOthers(part.was, part.is, { holder: number, path: '' });
-    if (rules.level !== 1 || !isVisible(after, part.is)) claimAppearance(comparison, part.is.get('AP'), { holder: number, path: 'AP' }, 0);
+    if (rules.level !== 1 || !isVisible(after, part.is)) checkAppearances(comparison, number, part.was, part.is);
     else if (changedKeys(part.was, part.is).some((key) => shownEntries.has(key)))
       throw notAllowed(`what the visible field ${name} shows (no changes are allowed)`);
   }
@@ -149,16 +149,12 @@ function sameFlags(was: PdfObject, is: PdfObject): boolean {
 }
 
 /**
- * Allows appearances that were written again under their numbers. What they lead to is not allowed
- * by that.
+ * Allows appearances of an annotation that are new, or were written again under their numbers.
+ * `number`: of the annotation.
  */
-export function claimAppearance(comparison: Comparison, object: PdfObject, at: Place, depth: number): void {
-  const { is, place } = comparison.enter(null, object, at);
-  // A dictionary that did not change could be reached as another thing.
-  if (place.holder !== at.holder && !comparison.changes.has(place.holder)) return;
-  if (!(is instanceof PdfDictionary) || depth === appearanceDepthMax) return;
-  for (const [key, value] of is.entries())
-    claimAppearance(comparison, value, { holder: place.holder, path: below(place.path, key) }, depth + 1);
+export function checkAppearances(comparison: Comparison, number: number, was: PdfDictionary | undefined, is: PdfDictionary): void {
+  const place = { holder: number, path: 'AP' };
+  checkPermitted(comparison, appearances, { was: was?.get('AP') ?? null, is: is.get('AP'), place, what: 'the appearance of an annotation' });
 }
 
 /** Returns the fields that changed: themselves, their widgets, or an appearance of theirs. */

@@ -2,7 +2,7 @@ import { isArray, PdfDictionary, PdfName, PdfReference, PdfString, type PdfArray
 import { pages } from '../../../pdf/pages.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
-import { claimAppearance } from './field-changes.ts';
+import { checkAppearances } from './field-changes.ts';
 import { elementsOf } from './form-changes.ts';
 import { below, changedKeys } from './same-objects.ts';
 
@@ -45,7 +45,7 @@ export function checkDictionary(comparison: Comparison, number: number, was: Pdf
   } else if (comparison.rules.level === 3 && isComment(comparison.before, was) && isComment(comparison.after, is)) {
     const other = keys.find((key) => !commentEntries.has(key));
     if (other !== undefined) throw notAllowed(`${other} of an annotation`);
-    claimAppearance(comparison, is.get('AP'), { holder: number, path: 'AP' }, 0);
+    checkAppearances(comparison, number, was, is);
   } else {
     throw notAllowed(`${keys.slice(0, 5).join(', ')} of ${nameOf(comparison.before, was)} (object ${number})`);
   }
@@ -102,14 +102,21 @@ export function checkAnnotations(comparison: Comparison, was: PdfObject, is: Pdf
   if (kept === undefined) throw notAllowed('an annotation of a page is gone, or its annotations have another order');
   for (const one of added) {
     if (!comparison.isNewWidget(one)) throw notAllowed('an annotation was added to a page');
-    comparison.enter(null, one, place);
+    comparison.allowNew(one, place);
   }
   comparison.keep(kept, entered.place);
-  if (!isLevel3 || !isArray(entered.is)) return;
-  for (const one of entered.is) {
-    const comment = comparison.after.resolved(one);
-    if (isComment(comparison.after, comment)) comparison.enter(null, one, place);
-  }
+  if (isLevel3 && isArray(entered.is)) for (const one of entered.is) checkComment(comparison, one, place);
+}
+
+/** A comment is new, or is compared by itself if it changed. */
+function checkComment(comparison: Comparison, object: PdfObject, place: Place): void {
+  const comment = comparison.after.resolved(object);
+  if (!isComment(comparison.after, comment)) return;
+  const number = object instanceof PdfReference ? object.number : place.holder;
+  const isNew = object instanceof PdfReference && comparison.changes.get(number)?.kind === 'NEW';
+  if (isNew) comparison.allowNew(object, place);
+  else comparison.keep(object, place);
+  if (isNew) checkAppearances(comparison, number, undefined, comment);
 }
 
 function isComment(file: PdfFile, object: PdfObject): object is PdfDictionary {

@@ -72,7 +72,7 @@ function checkNewElement(comparison: Comparison, object: PdfObject, place: Place
   const kid = after.get(element, 'K');
   const widget = kid instanceof PdfDictionary && isName(after.get(kid, 'Type'), 'OBJR') ? kid.get('Obj') : null;
   if (!comparison.isNewWidget(widget)) throw notAllowed('an element of the structure was added that is not for a new signature');
-  comparison.enter(null, object, place);
+  comparison.allowNew(object, place);
 }
 
 /** The tree of numbers (7.9.7) may have more at its end, in its root. */
@@ -92,6 +92,17 @@ function checkParents(comparison: Comparison, was: PdfObject, is: PdfObject, at:
     if (kept === undefined || added.length > 0) throw notAllowed('the parents of the structure');
     comparison.keep(kept, list.place);
     const place = { holder: list.place.holder, path: below(list.place.path, '*') };
-    for (const one of after.slice(before.length)) if (one instanceof PdfReference) comparison.enter(null, one, place);
+    for (const one of after.slice(before.length)) checkNewParent(comparison, one, place);
   }
+}
+
+/**
+ * What a number leads to is a new node, or an element or a list of them that is new, or an element
+ * that was there.
+ */
+function checkNewParent(comparison: Comparison, object: PdfObject, place: Place): void {
+  const is = comparison.after.resolved(object);
+  if (is !== null && !isInteger(is) && !isArray(is) && !(is instanceof PdfDictionary)) throw notAllowed('the parents of the structure');
+  if (object instanceof PdfReference && comparison.changes.get(object.number)?.kind === 'NEW') comparison.allowNew(object, place);
+  else comparison.keep(object, place);
 }
