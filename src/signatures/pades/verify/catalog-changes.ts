@@ -1,7 +1,8 @@
 import { isName, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
 import { checkForm } from './form-changes.ts';
-import { checkPermitted, extensions, information, securityStore, type PermittedPlace, type PlaceType } from './permitted-places.ts';
+import { checkPermitted, type PermittedPlace } from './permitted-places.ts';
+import { extensions, information, securityStore, type PlaceType } from './place-types.ts';
 import { below, sameObjects } from './same-objects.ts';
 import { checkStructure } from './structure-changes.ts';
 

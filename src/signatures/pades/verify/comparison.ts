@@ -55,6 +55,7 @@ export class Comparison {
   readonly #compared = new Set<number>();
   readonly #settled = new Map<number, SettledKind>();
   readonly #edges: Edge[] = [];
+  readonly #seen = new Map<object, Set<string>>();
 
   constructor(states: FileStates, rules: ChangeRules) {
     this.before = states.before;
@@ -99,6 +100,15 @@ export class Comparison {
     const kind = this.changes.get(is.number)?.kind;
     if (kind === 'NEW') this.#claim(place, is.number);
     else if (kind !== undefined) throw notAllowed(`object ${is.number}, which is not new${shownPlace(place)}`);
+  }
+
+  /** Checks whether something is asked about for the first time, by a type and a key. */
+  isFirst(type: object, key: string): boolean {
+    const seen = this.#seen.get(type) ?? new Set();
+    this.#seen.set(type, seen);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
   }
 
   #claim({ holder, path }: Place, target: number): void {

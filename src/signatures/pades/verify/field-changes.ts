@@ -13,7 +13,7 @@ import {
 import { isDocumentTimeStamp, lockOf, locks, type LockedFields } from '../signed-fields.ts';
 import { notAllowed, type Comparison } from './comparison.ts';
 import { isVisible } from './form-changes.ts';
-import { appearances, checkPermitted } from './permitted-places.ts';
+import { checkAppearances } from './permitted-places.ts';
 import { changedKeys, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
 
@@ -146,15 +146,6 @@ function isAsStrict(lock: LockedFields | undefined, asked: LockedFields): boolea
 function sameFlags(was: PdfObject, is: PdfObject): boolean {
   const [old, now] = [was ?? 0, is ?? 0];
   return isInteger(old) && isInteger(now) && (old & ~flagsOfSigned) === (now & ~flagsOfSigned) && (old & now) === old;
-}
-
-/**
- * Allows appearances of an annotation that are new, or were written again under their numbers.
- * `number`: of the annotation.
- */
-export function checkAppearances(comparison: Comparison, number: number, was: PdfDictionary | undefined, is: PdfDictionary): void {
-  const place = { holder: number, path: 'AP' };
-  checkPermitted(comparison, appearances, { was: was?.get('AP') ?? null, is: is.get('AP'), place, what: 'the appearance of an annotation' });
 }
 
 /** Returns the fields that changed: themselves, their widgets, or an appearance of theirs. */

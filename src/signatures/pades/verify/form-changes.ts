@@ -4,6 +4,7 @@ import { rectangleOf } from '../../../pdf/pages.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { isDocumentTimeStamp, type SignatureField } from '../signed-fields.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
+import { checkAppearances } from './permitted-places.ts';
 import { below, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
 
@@ -98,6 +99,7 @@ function checkNewField(comparison: Comparison, field: SignatureField): void {
     if (rules.level === 1 && isVisible(after, dictionary)) throw notAllowed(`a visible field ${name} (no changes are allowed)`);
     if (!reference.equals(field.reference) && dictionary.has('Parent') && !field.reference.equals(dictionary.get('Parent')))
       throw notAllowed(`a widget of the new field ${name} is in another field`);
+    checkAppearances(comparison, reference.number, undefined, dictionary);
   }
   if (field.dictionary.has('Parent')) throw notAllowed(`the new field ${name} is in another field`);
 }

@@ -2,8 +2,8 @@ import { isArray, PdfDictionary, PdfName, PdfReference, PdfString, type PdfArray
 import { pages } from '../../../pdf/pages.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
-import { checkAppearances } from './field-changes.ts';
 import { elementsOf } from './form-changes.ts';
+import { checkAppearances } from './permitted-places.ts';
 import { below, changedKeys } from './same-objects.ts';
 
 /**
@@ -116,7 +116,7 @@ function checkComment(comparison: Comparison, object: PdfObject, place: Place): 
   const isNew = object instanceof PdfReference && comparison.changes.get(number)?.kind === 'NEW';
   if (isNew) comparison.allowNew(object, place);
   else comparison.keep(object, place);
-  if (isNew) checkAppearances(comparison, number, undefined, comment);
+  if (isNew && comparison.isFirst(comments, `${number}`)) checkAppearances(comparison, number, undefined, comment);
 }
 
 function isComment(file: PdfFile, object: PdfObject): object is PdfDictionary {

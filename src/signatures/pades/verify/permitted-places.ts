@@ -1,85 +1,7 @@
-import { isArray, isName, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
-import type { PdfFile } from '../../../pdf/pdf-file.ts';
+import { isArray, PdfDictionary, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
 import { notAllowed, type Comparison, type Place } from './comparison.ts';
+import { appearances, chosen, isValue, resource, resources, typeOfEntry, type PlaceType } from './place-types.ts';
 import { below, sameObjects } from './same-objects.ts';
-
-/** The type of what may stand at a place of a later revision. */
-export type PlaceType =
-  /** A name, a string, a number or a boolean. */
-  | { readonly kind: 'VALUE' }
-  /** Values in arrays and dictionaries, to any depth, but no stream. */
-  | { readonly kind: 'PLAIN' }
-  /** A stream. `isForm`: one that readers draw, which may be written again under its number. */
-  | { readonly kind: 'STREAM'; readonly isForm: boolean }
-  | { readonly kind: 'ARRAY'; readonly of: PlaceType }
-  | DictionaryType
-  /** What a form draws with, of any type. */
-  | { readonly kind: 'RESOURCE' }
-  | { readonly kind: 'ONE_OF'; readonly types: readonly PlaceType[] };
-
-interface DictionaryType {
-  readonly kind: 'DICTIONARY';
-  /** By their keys. */
-  readonly entries: ReadonlyMap<string, PlaceType>;
-  /** Entries with other keys; absent: there are none. */
-  readonly others?: { readonly keys: RegExp; readonly type: PlaceType };
-  /**
-   * No other dictionary has these keys. So what changed behind them may be reached through one that
-   * did not change.
-   */
-  readonly hasOwnKeys?: boolean;
-}
-
-const value = { kind: 'VALUE' } as const satisfies PlaceType;
-const plain = { kind: 'PLAIN' } as const satisfies PlaceType;
-const form = { kind: 'STREAM', isForm: true } as const satisfies PlaceType;
-const data = { kind: 'STREAM', isForm: false } as const satisfies PlaceType;
-const dataList = { kind: 'ARRAY', of: data } as const satisfies PlaceType;
-
-function dictionary(entries: Readonly<Record<string, PlaceType>>, more: Omit<DictionaryType, 'kind' | 'entries'> = {}): DictionaryType {
-  return { kind: 'DICTIONARY', entries: new Map(Object.entries(entries)), ...more };
-}
-
-const anyKey = /^/;
-/** Base-16 of a SHA-1 digest, by which VRI names a signature. */
-const digestKey = /^[0-9A-Fa-f]{40}$/;
-
-/** Validation data of one signature (ISO 32000-2, 12.8.4.3, table 262). */
-const ofSignature = dictionary({ Type: value, Cert: dataList, CRL: dataList, OCSP: dataList, TU: value, TS: data }, { hasOwnKeys: true });
-/** The document security store (table 261): certificates, CRLs and OCSP responses. */
-export const securityStore: PlaceType = dictionary(
-  {
-    ...{ Type: value, Certs: dataList, CRLs: dataList, OCSPs: dataList },
-    VRI: dictionary({ Type: value }, { others: { keys: digestKey, type: ofSignature }, hasOwnKeys: true }),
-  },
-  { hasOwnKeys: true },
-);
-
-/** An extension by a developer (7.12.3, table 49). */
-const extension = dictionary({}, { others: { keys: anyKey, type: value } });
-/** Extensions by developers (7.12.2, table 48), in PDF 2.0 several of each. */
-export const extensions: PlaceType = dictionary(
-  { Type: value },
-  { others: { keys: anyKey, type: { kind: 'ONE_OF', types: [extension, { kind: 'ARRAY', of: extension }] } } },
-);
-
-/** Properties of the document (14.3.3). Some producers have lists among them. */
-export const information: PlaceType = dictionary({}, { others: { keys: anyKey, type: plain } });
-
-const resource = { kind: 'RESOURCE' } as const satisfies PlaceType;
-/** Resources of a form (7.8.3, table 34): dictionaries of names, and lists of procedures. */
-const resources = dictionary(
-  {},
-  { others: { keys: anyKey, type: { kind: 'ONE_OF', types: [dictionary({}, { others: { keys: anyKey, type: resource } }), plain] } } },
-);
-
-/** A form, or one for each state of a button. */
-const oneAppearance: PlaceType = {
-  kind: 'ONE_OF',
-  types: [form, dictionary({}, { others: { keys: anyKey, type: form } })],
-};
-/** The appearances of an annotation (12.5.5, table 170). */
-export const appearances: PlaceType = dictionary({ N: oneAppearance, R: oneAppearance, D: oneAppearance });
 
 /** Where a value stands in both states, and the name of the place for messages. */
 export interface PermittedPlace {
@@ -87,7 +9,11 @@ export interface PermittedPlace {
   readonly is: PdfObject;
   readonly place: Place;
   readonly what: string;
+  /** Resources that changed, one in another. */
+  readonly depth?: number | undefined;
 }
+
+const resourceDepthMax = 32;
 
 /**
  * Compares a place that may change, by its type, down to all that it leads to: that is new, or did
@@ -98,7 +24,7 @@ export interface PermittedPlace {
  */
 export function checkPermitted(comparison: Comparison, type: PlaceType, permitted: PermittedPlace): void {
   const { before, after, changes } = comparison;
-  const { was, is, place, what } = permitted;
+  const { was, is, place, what, depth = 0 } = permitted;
   const now = after.resolved(is);
   if (now === null) return;
   const isSame = sameObjects(was, is);
@@ -114,12 +40,12 @@ export function checkPermitted(comparison: Comparison, type: PlaceType, permitte
     checkParts(comparison, own, { ...permitted, was: before.resolved(was), is: now });
     return;
   }
-  const parts = { was: before.resolved(was), is: now, place: { holder: is.number, path: '' }, what };
+  const parts = { was: before.resolved(was), is: now, place: { holder: is.number, path: '' }, what, depth };
   switch (change?.kind) {
     case undefined:
-      if (!isSame && !hasOnlyKeysOf(own, now)) throw notAllowed(`${what} has something of another type (${shown(place)})`);
-      if (isSame && own.kind === 'DICTIONARY' && own.hasOwnKeys === true) checkParts(comparison, own, parts);
-      return;
+      if (isSame ? own.kind !== 'DICTIONARY' || own.hasOwnKeys !== true : isWholly(comparison, own, is.number)) return;
+      if (!isSame) throw notAllowed(`${what} has something of another type (${shown(place)})`);
+      break;
     case 'NEW':
       // One to which something referred already did not exist, and could be reached from elsewhere.
       if (isSame && own.kind === 'STREAM') {
@@ -127,19 +53,21 @@ export function checkPermitted(comparison: Comparison, type: PlaceType, permitte
         return;
       }
       comparison.allowNew(is, place);
+      // What a new resource leads to is found by its references.
+      if (own.kind === 'RESOURCE') return;
       break;
     default: {
       const old = chosen(before, own, parts.was);
       if (!isSame || old === undefined || !mayChange(own, now))
         throw notAllowed(`object ${is.number}, which was there before and to which ${what} leads (${shown(place)})`);
-      if (own.kind === 'RESOURCE' && comparison.isCompared(is.number)) return;
       comparison.enter(was, is, place);
     }
   }
-  checkParts(comparison, own, parts);
+  // Many places can lead to one object.
+  if (comparison.isFirst(own, `${is.number} ${isSame}`)) checkParts(comparison, own, parts);
 }
 
-function checkParts(comparison: Comparison, type: PlaceType, { was, is, place, what }: PermittedPlace): void {
+function checkParts(comparison: Comparison, type: PlaceType, { was, is, place, what, depth = 0 }: PermittedPlace): void {
   const { holder, path } = place;
   if (type.kind === 'ARRAY' && isArray(is)) {
     const known = new Set(isArray(was) ? was.flatMap((one) => (one instanceof PdfReference ? one.toString() : [])) : []);
@@ -151,8 +79,8 @@ function checkParts(comparison: Comparison, type: PlaceType, { was, is, place, w
     const old = was instanceof PdfDictionary ? was : new PdfDictionary();
     for (const [key, one] of is.entries()) {
       const at = { was: old.get(key), is: one, place: { holder, path: below(path, key) }, what };
-      const typeOfEntry = type.entries.get(key) ?? (type.others?.keys.test(key) === true ? type.others.type : undefined);
-      if (typeOfEntry !== undefined) checkPermitted(comparison, typeOfEntry, at);
+      const typeOfPart = typeOfEntry(type, key);
+      if (typeOfPart !== undefined) checkPermitted(comparison, typeOfPart, at);
       else comparison.mustBeSame(at.was, one, at.place, `${key} of ${what}`);
     }
   } else if (type.kind === 'STREAM' && is instanceof PdfStream) {
@@ -164,22 +92,23 @@ function checkParts(comparison: Comparison, type: PlaceType, { was, is, place, w
     const at = { holder, path: below(path, 'Resources') };
     checkPermitted(comparison, resources, { was: old.get('Resources'), is: is.dictionary.get('Resources'), place: at, what });
   } else if (type.kind === 'RESOURCE') {
-    checkResource(comparison, { was, is, place, what });
+    if (depth === resourceDepthMax) throw notAllowed(`${what} has resources that changed in more than ${resourceDepthMax} levels`);
+    checkResource(comparison, { was, is, place, what, depth: depth + 1 });
   }
 }
 
 /** What a resource that changed leads to was there before where it changed, too. */
-function checkResource(comparison: Comparison, { was, is, place: { holder, path }, what }: PermittedPlace): void {
+function checkResource(comparison: Comparison, { was, is, place: { holder, path }, what, depth }: PermittedPlace): void {
   if (isArray(is)) {
     const old = isArray(was) ? was : [];
     for (const [index, one] of is.entries())
-      checkPermitted(comparison, resource, { was: old[index] ?? null, is: one, place: { holder, path: below(path, '*') }, what });
+      checkPermitted(comparison, resource, { was: old[index] ?? null, is: one, place: { holder, path: below(path, '*') }, what, depth });
     return;
   }
   const entries = entriesOf(is);
   for (const [key, one] of entries?.entries() ?? []) {
     const old = entriesOf(was)?.get(key) ?? null;
-    checkPermitted(comparison, resource, { was: old, is: one, place: { holder, path: below(path, key) }, what });
+    checkPermitted(comparison, resource, { was: old, is: one, place: { holder, path: below(path, key) }, what, depth });
   }
 }
 
@@ -188,10 +117,21 @@ function entriesOf(object: PdfObject): PdfDictionary | undefined {
   return object instanceof PdfDictionary ? object : undefined;
 }
 
-/** Checks that a dictionary which did not change, and is named now, has nothing else. */
-function hasOnlyKeysOf(type: PlaceType, object: PdfObject): boolean {
-  if (type.kind !== 'DICTIONARY' || !(object instanceof PdfDictionary)) return true;
-  return object.keys().every((key) => type.entries.has(key) || type.others?.keys.test(key) === true);
+/** Checks that an object which did not change, and is named now, is of a type with all that it has. */
+function isWholly(comparison: Comparison, type: PlaceType, number: number): boolean {
+  const { after } = comparison;
+  const fits = (one: PlaceType, object: PdfObject): boolean => {
+    const now = after.resolved(object);
+    const own = now === null ? undefined : chosen(after, one, now);
+    if (now === null) return true;
+    if (own?.kind === 'ARRAY' && isArray(now)) return now.every((part) => fits(own.of, part));
+    if (own?.kind !== 'DICTIONARY' || !(now instanceof PdfDictionary)) return own !== undefined;
+    return now.entries().every(([key, part]) => {
+      const typeOfPart = typeOfEntry(own, key);
+      return typeOfPart !== undefined && fits(typeOfPart, part);
+    });
+  };
+  return !comparison.isFirst(type, `${number}`) || fits(type, new PdfReference(number, 0));
 }
 
 /** Validation data are new where they differ: an element that changed was another one before. */
@@ -204,35 +144,11 @@ function shown({ path }: Place): string {
   return path.slice(0, 100);
 }
 
-/** Returns the type that an object has, of those that a place may have; undefined for none. */
-function chosen(file: PdfFile, type: PlaceType, object: PdfObject): PlaceType | undefined {
-  if (type.kind === 'ONE_OF') return type.types.find((one) => chosen(file, one, object) !== undefined);
-  return isOf(file, type, object) ? type : undefined;
-}
-
-function isOf(file: PdfFile, type: Exclude<PlaceType, { readonly kind: 'ONE_OF' }>, object: PdfObject): boolean {
-  switch (type.kind) {
-    case 'VALUE':
-      return isValue(object);
-    case 'PLAIN':
-      return !(object instanceof PdfStream) && (isValue(object) || isArray(object) || object instanceof PdfDictionary);
-    case 'STREAM':
-      return object instanceof PdfStream && (!type.isForm || isForm(file, object.dictionary));
-    case 'ARRAY':
-      return isArray(object);
-    case 'DICTIONARY':
-      return object instanceof PdfDictionary;
-    case 'RESOURCE':
-      return true;
-  }
-}
-
-function isValue(object: PdfObject): boolean {
-  return object instanceof PdfName || object instanceof PdfString || typeof object === 'number' || typeof object === 'boolean';
-}
-
-/** Checks whether a stream is a form XObject (8.10.2). */
-function isForm(file: PdfFile, entries: PdfDictionary): boolean {
-  const type = file.get(entries, 'Type');
-  return isName(file.get(entries, 'Subtype'), 'Form') && (type === null || isName(type, 'XObject'));
+/**
+ * Allows appearances of an annotation that are new, or were written again under their numbers.
+ * `number`: of the annotation.
+ */
+export function checkAppearances(comparison: Comparison, number: number, was: PdfDictionary | undefined, is: PdfDictionary): void {
+  const place = { holder: number, path: 'AP' };
+  checkPermitted(comparison, appearances, { was: was?.get('AP') ?? null, is: is.get('AP'), place, what: 'the appearance of an annotation' });
 }

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { signPdfWith } from '../sign-pdf.ts';
+import { carriers, forbidden, objectNumbers, refusalOfRevision, withForbidden } from './led-astray.ts';
+import { reference, refusalOf, revised } from './revised-pdf.ts';
+import { numbers, richPdf } from './rich-pdf.ts';
+
+const level2 = signPdfWith(richPdf(), { docMDPLevel: 'LEVEL_2' });
+const level3 = signPdfWith(richPdf(), { docMDPLevel: 'LEVEL_3' });
+const approved = signPdfWith(richPdf(), {});
+
+describe('a place that may change', () => {
+  it('has what belongs there, in every kind of revision', async () => {
+    const refused: string[] = [];
+    for (const { name, isOfComments = false, make } of carriers) {
+      const finding = refusalOfRevision(await make(isOfComments ? level3 : level2, undefined));
+      if (finding !== undefined) refused.push(`${name}: ${finding}`);
+    }
+    expect(refused).toEqual([]);
+  });
+
+  it.each(Object.entries(forbidden))('is not there for a change of %s', (_, change) => {
+    expect([approved, level2, level3].map((pdf) => refusalOfRevision(revised(pdf, change)) === undefined)).toEqual([false, false, false]);
+  });
+
+  // Attacks that were found: a reference to the catalog, the page tree and a page, beside the change of a page.
+  it.each([
+    ['validation data: Certs/*', 'a page', numbers.catalog],
+    ['validation data: X/*', 'a page', numbers.page],
+    ['validation data: X/*', 'a page more', numbers.pages],
+    ['validation data: VRI/digest/Cert/*', 'a page', numbers.catalog],
+    ['catalog: DSS', 'a page', numbers.page],
+    ['catalog: Extensions/ADBE/X', 'a page', numbers.catalog],
+    ['a field that is filled in: AP/D/X', 'layers', numbers.catalog],
+    ['a field that is filled in: AP/D/X', 'a page', numbers.page],
+    ['a comment: AP/D/X', 'layers', numbers.catalog],
+    ['a new comment: AP/D/X', 'a page', numbers.page],
+    ['properties: Info of the trailer', 'a page', numbers.page],
+    ['structure: Nums/*', 'a page', numbers.page],
+    ['structure: Nums/*', 'an element of the structure', numbers.paragraph],
+  ])('does not lead to a change that is not allowed: %s, %s by object %i', async (place, change, number) => {
+    const carrier = carriers.find(({ name }) => name === place);
+    const apply = forbidden[change];
+    if (carrier === undefined || apply === undefined) throw new Error('no such place or change');
+    for (const pdf of carrier.isOfComments === true ? [level3] : [approved, level2, level3])
+      for (const touched of [false, true])
+        expect(refusalOf(await carrier.make(withForbidden(pdf, apply, touched), reference(number)))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('does not lead to a change that is not allowed, whatever it refers to: a sample of all', async () => {
+    const every = 101;
+    const accepted: string[] = [];
+    let index = 0;
+    for (const { name, isOfComments = false, make } of carriers) {
+      const pdf = isOfComments ? level3 : level2;
+      for (const number of objectNumbers(pdf))
+        for (const [change, apply] of Object.entries(forbidden)) {
+          index += 1;
+          if (index % every !== 0) continue;
+          const made = await make(withForbidden(pdf, apply, index % 2 === 0), reference(number));
+          if (refusalOfRevision(made) === undefined) accepted.push(`${name}, object ${number}, ${change}`);
+        }
+    }
+    expect(accepted).toEqual([]);
+    expect(index).toBeGreaterThan(100_000);
+  });
+});
