@@ -11,6 +11,11 @@ export function bytesInMemory(bytes: Uint8Array): ByteSource {
   return { bytes: bytes.length, windowAt: (offset) => bytes.subarray(offset) };
 }
 
+/** Returns the first bytes of a source as one of its own. */
+export function firstBytes(source: ByteSource, bytes: number): ByteSource {
+  return { bytes, windowAt: (offset) => source.windowAt(offset).subarray(0, bytes - offset) };
+}
+
 /** Returns a copy of the bytes between two offsets. */
 export function bytesBetween(source: ByteSource, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);

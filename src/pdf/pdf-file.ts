@@ -1,4 +1,4 @@
-import type { ByteSource } from '../asn1/byte-source.ts';
+import { firstBytes, type ByteSource } from '../asn1/byte-source.ts';
 import { CrossReference } from './cross-reference.ts';
 import { flatDictionary } from './encryption/flat-dictionary.ts';
 import { SecurityHandler } from './encryption/security-handler.ts';
@@ -53,6 +53,8 @@ export class PdfFile {
   readonly crossReference: CrossReference;
   /** Undefined for a file that is not encrypted. */
   readonly security: SecurityHandler | undefined;
+  readonly #source: ByteSource;
+  readonly #password: string | undefined;
   readonly #objects = new KeptByNumber<PdfObject>(keptObjectsMaxBytes);
   readonly #objectStreams = new KeptByNumber<ObjectStream>(keptStreamsMaxBytes);
   #referredEnd = 1;
@@ -68,6 +70,8 @@ export class PdfFile {
    * @throws {NotQuick}, as all other methods do
    */
   constructor(source: ByteSource, password?: string, { mustBeQuick = false, work }: OpenOptions = {}) {
+    this.#source = source;
+    this.#password = password;
     this.bytes = new FileBytes(source, work ?? new WorkLimit({ mustBeQuick }));
     const { base, version } = headerOf(this.bytes);
     this.headerVersion = version;
@@ -79,6 +83,15 @@ export class PdfFile {
     this.#objects.clear();
     this.#objectStreams.clear();
     if (!(this.catalogReference instanceof PdfReference)) throw new PdfFault('the trailer names no catalog');
+  }
+
+  /**
+   * Returns the file as it was when it ended at an offset. What it takes to read it counts for this
+   * one.
+   * @throws as the constructor does
+   */
+  asOf(end: number): PdfFile {
+    return new PdfFile(firstBytes(this.#source, end), this.#password, { work: this.bytes.work });
   }
 
   get trailer(): PdfDictionary {

@@ -53,9 +53,8 @@ export const padesFormat: SignatureFormat<PadesParameters, PadesState> = {
       const content = contentOf(document);
       const file = openPdf(contentSource([content]), document.password, at, { mustBeQuick });
       const isSigned = refusingPdf(() => signaturesOf(file).length > 0, at);
-      const validates = isSigned && parameters.validates;
       const check = (): readonly string[] => checkEarlierSignatures(contentSource([content]), document.password, at);
-      const obsolete = validates ? refusingPdf(check, at) : [];
+      const obsolete = parameters.validates ? refusingPdf(check, at) : [];
       const attributes = (contentDigest: Uint8Array): Uint8Array[] =>
         signedAttributes({
           ...{ contentType: oids.data, contentDigest, certificate: chain.certificate, hash, now },

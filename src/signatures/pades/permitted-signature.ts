@@ -14,6 +14,7 @@ import {
   type LockedFields,
   type SignatureField,
 } from './signed-fields.ts';
+import { limitsOfRevisions } from './verify/revision-signatures.ts';
 
 /** A signature that a document allows. */
 export interface Permitted {
@@ -31,12 +32,14 @@ export interface Permitted {
  */
 export function permitted(file: PdfFile, parameters: PadesParameters, at: string): Permitted {
   const fields = signatureFields(file);
-  const isSigned = fields.some(({ signature }) => signature !== undefined && !isDocumentTimeStamp(file, signature));
-  if (docMdpLevel(file, fields) === 1) throw notPermitted(at, 'an earlier signature allows no changes of the document (DocMDP level 1)');
+  // A later revision can leave out a certification, but not what it forbids.
+  const earlier = limitsOfRevisions(file).level;
+  const isSigned = earlier !== undefined || fields.some(({ signature }) => signature !== undefined && !isDocumentTimeStamp(file, signature));
+  if (earlier === 1 || docMdpLevel(file, fields) === 1) throw notPermitted(at, 'an earlier signature allows no changes of the document (DocMDP level 1)');
   if (parameters.certifies !== undefined && isSigned)
     throw notPermitted(`${parameters.at}/docMDPLevel`, 'the document is signed already; only the first signature can certify it');
   // A document time-stamp covers the pages, too.
-  if (parameters.pageImage !== undefined && fields.some(({ signature }) => signature !== undefined))
+  if (parameters.pageImage !== undefined && (earlier !== undefined || fields.some(({ signature }) => signature !== undefined)))
     throw notPermitted(parameters.pageImage.at, 'the document is signed already, so its pages must not change');
   const field = parameters.signatureField === undefined ? undefined : emptyField(fields, parameters.signatureField, parameters.at);
   checkSecurity(file, { isNewField: field === undefined, changesPages: parameters.pageImage !== undefined }, at);

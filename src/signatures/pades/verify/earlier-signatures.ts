@@ -10,6 +10,7 @@ import { checkObjectHeaders } from './object-headers.ts';
 import { sameObjects } from './same-objects.ts';
 import { RangeDigests } from './range-digests.ts';
 import { ReferenceScan } from './reference-scan.ts';
+import { goneSignatures } from './revision-signatures.ts';
 import { readSignature, type ReadSignature } from './signature-value.ts';
 import { signaturesOf, type EarlierSignature } from './signatures-of.ts';
 
@@ -27,9 +28,9 @@ interface Read extends EarlierSignature {
 
 /**
  * Verifies every signature of a file in the order of their revisions: what it covers, its value by
- * the certificate in it, and that what was changed after it is allowed. Chain, validity and
- * revocation of certificates are not checked. `at`: JSON Pointer of the document. Returns what is
- * obsolete in the signatures.
+ * the certificate in it, and that what was changed after it is allowed. One that an earlier revision
+ * has must still be there. Chain, validity and revocation of certificates are not checked. `at`:
+ * JSON Pointer of the document. Returns what is obsolete in the signatures.
  * @throws {Refusal} EXISTING_SIGNATURE_INVALID, naming the signature and why; UNSUPPORTED for more
  * than 200 signatures
  * @throws {PdfFault} for a file whose form cannot be read
@@ -39,7 +40,10 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
   // one.
   const file = new PdfFile(source, password);
   const found = signaturesOf(file);
-  if (found.length === 0) return [];
+  if (found.length === 0) {
+    checkNoneGone(file, at);
+    return [];
+  }
   if (found.length > signaturesMax) throw new Refusal('UNSUPPORTED', { at, message: `a PDF may have at most ${signaturesMax} signatures` });
   const signatures = found
     .map((one): Read =>
@@ -70,7 +74,16 @@ export function checkEarlierSignatures(source: ByteSource, password: string | un
       checkChanges(states, rulesOf(states.before), scan);
     });
   }
+  checkNoneGone(file, at);
   return obsolete;
+}
+
+/** A signature that was taken out of the form is still shown by readers that search the pages. */
+function checkNoneGone(file: PdfFile, at: string): void {
+  for (const { name, stop } of goneSignatures(file)) {
+    const message = `${name} of the document, over its first ${stop} bytes, is not in its form`;
+    throw new Refusal('EXISTING_SIGNATURE_INVALID', { at, message });
+  }
 }
 
 /** Returns the file at the signature and now. @throws {SignatureBroken} */

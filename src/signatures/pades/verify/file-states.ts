@@ -1,4 +1,4 @@
-import type { ByteSource } from '../../../asn1/byte-source.ts';
+import { firstBytes, type ByteSource } from '../../../asn1/byte-source.ts';
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
 import type { CrossReferenceEntry, CrossReferenceSection } from '../../../pdf/cross-reference-section.ts';
 import { isName, PdfReference, PdfStream, type PdfObject } from '../../../pdf/objects.ts';
@@ -29,11 +29,6 @@ export type ObjectChange =
 /** Entries of the cross-reference that later revisions have. */
 const laterEntriesMax = 5_000_000;
 const spaceMaxBytes = 64 * 1024;
-
-/** Returns the first bytes of a source as one of its own. */
-export function firstBytes(source: ByteSource, bytes: number): ByteSource {
-  return { bytes, windowAt: (offset) => source.windowAt(offset).subarray(0, bytes - offset) };
-}
 
 /**
  * Returns the states of a file at the end of a revision and now. The revisions after it must go on

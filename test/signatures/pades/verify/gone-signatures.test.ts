@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { PdfDictionary, PdfName, type PdfObject } from '../../../../src/pdf/objects.ts';
+import type { Revision } from '../../../../src/pdf/revision.ts';
+import { Refusal } from '../../../../src/result-codes.ts';
+import { signPdf, signPdfWith } from '../sign-pdf.ts';
+import { withForm } from './form-pdf.ts';
+import { changing, findingOf, firstPage, reference, refusalOf, revised, signedByHand, stamped, stream, withObjects } from './revised-pdf.ts';
+
+const form = (revision: Revision, entries: Readonly<Record<string, PdfObject>>): void => changing(revision, reference(14), entries);
+const catalog = (revision: Revision, entries: Readonly<Record<string, PdfObject>>): void =>
+  changing(revision, revision.file.catalogReference, entries);
+const signatureNumber = (pdf: Buffer, key: string): number => Number(new RegExp(`(\\d+) 0 obj\\n<<[^\\n]*${key}`).exec(pdf.toString('latin1'))?.[1]);
+
+/** Ways to take a signature out of the form of `withForm`, where its widget stays on the page or does not. */
+const ways: Readonly<Record<string, (revision: Revision, pdf: Buffer) => void>> = {
+  'a form without fields': (revision) => form(revision, { Fields: [] }),
+  'no form': (revision) => catalog(revision, { AcroForm: null }),
+  'another form': (revision) => catalog(revision, { AcroForm: revision.add(PdfDictionary.of({ Fields: [] })) }),
+  'another type of the field': (revision, pdf) =>
+    changing(revision, reference(signatureNumber(pdf, '/FT /Sig[^\\n]*/V')), { FT: new PdfName('Tx') }),
+  'no value of the field': (revision, pdf) => changing(revision, reference(signatureNumber(pdf, '/FT /Sig[^\\n]*/V')), { V: null }),
+  'another signature dictionary': (revision, pdf) => {
+    const other = PdfDictionary.of({ Type: new PdfName('Sig'), Filter: new PdfName('Adobe.PPKLite') });
+    revision.set(reference(signatureNumber(pdf, '/Type /Sig/')), other);
+  },
+  'no field, and no widget': (revision) => {
+    form(revision, { Fields: [] });
+    changing(revision, firstPage(revision), { Annots: [] });
+  },
+};
+
+function stripped(pdf: Buffer, way: (revision: Revision, pdf: Buffer) => void): Buffer {
+  return revised(pdf, (revision) => {
+    way(revision, pdf);
+    if (revision.file.catalog.has('Perms')) catalog(revision, { Perms: null });
+    revision.set(reference(5), stream('BT /F1 24 Tf 60 700 Td (PAY 999999) Tj ET'));
+  });
+}
+
+/** Why a request without validateSignatures is refused. */
+function codeOf(pdf: Buffer, parameters: Readonly<Record<string, unknown>> = {}): string | undefined {
+  try {
+    signPdfWith(pdf, parameters);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    throw error;
+  }
+}
+
+describe('a signature that an earlier revision has, and the newest one does not', () => {
+  const approved = signPdf(withForm());
+  const certified = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
+
+  it.each(Object.entries(ways))('does not hold any more: %s', (_, way) => {
+    for (const pdf of [approved, certified, signPdfWith(withForm(), { docMDPLevel: 'LEVEL_2' })]) {
+      expect(findingOf(pdf)).toBeUndefined();
+      const changed = stripped(pdf, way);
+      expect(findingOf(changed)).toContain('of the document');
+      expect(refusalOf(changed)).toBe('EXISTING_SIGNATURE_INVALID');
+      // And one revision later.
+      expect(refusalOf(withObjects(changed, { 90: 'null' }))).toBe('EXISTING_SIGNATURE_INVALID');
+    }
+  });
+
+  it('is named', () => {
+    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    expect(findingOf(changed)).toBe(
+      `/inputDocuments/0: the signature "Signature1" of the document, over its first ${approved.length} bytes, is not in its form`,
+    );
+  });
+
+  it('does not hold where another one does', () => {
+    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    expect(refusalOf(signPdf(changed))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it.each(Object.entries(ways))('forbids what it forbade: %s', (_, way) => {
+    expect(codeOf(stripped(certified, way))).toBe('NOT_PERMITTED_BY_DOCUMENT');
+    expect(codeOf(stripped(approved, way))).toBeUndefined();
+    const level2 = stripped(signPdfWith(withForm(), { docMDPLevel: 'LEVEL_2' }), way);
+    expect([codeOf(level2), codeOf(level2, { docMDPLevel: 'LEVEL_2' })]).toEqual([undefined, 'NOT_PERMITTED_BY_DOCUMENT']);
+  });
+
+  it('forbids what it forbade where its reference leads to something else now', () => {
+    const parameters = PdfDictionary.of({ Type: new PdfName('TransformParams'), P: 1, V: new PdfName('1.2') });
+    const signatureReference = PdfDictionary.of({ TransformMethod: new PdfName('DocMDP'), TransformParams: reference(91) });
+    const prepared = revised(withForm(), (revision) => revision.set(reference(91), parameters));
+    const signed = signedByHand(prepared, { entries: { Reference: [signatureReference] }, value: () => Buffer.of(0x30, 0) });
+    expect(codeOf(signed)).toBe('NOT_PERMITTED_BY_DOCUMENT');
+    const changed = revised(signed, (revision) => revision.set(reference(91), PdfDictionary.of({ P: 3 })));
+    expect(codeOf(changed)).toBe('NOT_PERMITTED_BY_DOCUMENT');
+  });
+
+  it('is a document time-stamp, too', async () => {
+    const pdf = await stamped(withForm());
+    expect(refusalOf(stripped(pdf, ways['a form without fields'] ?? (() => undefined)))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('is one that no form has ever had, on a page', () => {
+    const pdf = signedByHand(withForm(), { value: () => Buffer.of(0x30, 0) });
+    const widgetOnly = revised(pdf, (revision) => form(revision, { Fields: [reference(12), reference(13)] }));
+    expect(refusalOf(widgetOnly)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('has a byte range whose name is written in numbers', () => {
+    const text = approved.toString('latin1');
+    const escaped = Buffer.from(text.replace(/\/ByteRange (\[[^\]]*?) {4}\]/, '/B#79te#52ange $1]'), 'latin1');
+    expect([escaped.length, escaped.equals(approved), escaped.indexOf('#79te#52ange') > 0]).toEqual([approved.length, false, true]);
+    expect(refusalOf(stripped(escaped, ways['a form without fields'] ?? (() => undefined)))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('is gone as well where the permissions name it as usage rights', () => {
+    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    const rights = revised(changed, (revision) =>
+      catalog(revision, { Perms: PdfDictionary.of({ UR3: reference(signatureNumber(approved, '/Type /Sig/')) }) }),
+    );
+    expect(refusalOf(rights)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+});
+
+describe('what is no signature that is gone', () => {
+  it('is one that is there, among several', async () => {
+    const pdf = await stamped(signPdf(signPdfWith(withForm(), { docMDPLevel: 'LEVEL_2' })));
+    expect([findingOf(pdf), refusalOf(pdf)]).toEqual([undefined, undefined]);
+  });
+
+  it.each(['UR', 'UR3'])('are usage rights, which readers take away: %s', (key) => {
+    const value = { existing: 12, value: (): Uint8Array => Buffer.of(0x30, 0) };
+    const number = signatureNumber(signedByHand(withForm(), value), '/Type /Sig/');
+    const named = revised(withForm(), (revision) => catalog(revision, { Perms: PdfDictionary.of({ [key]: reference(number) }) }));
+    const rights = signedByHand(named, value);
+    expect(findingOf(rights)).toBeUndefined();
+    const away = revised(rights, (revision) => catalog(revision, { Perms: null }));
+    expect([findingOf(away), codeOf(away)]).toEqual([undefined, undefined]);
+    // Without the permissions it is a signature that no form has.
+    expect(findingOf(signedByHand(withForm(), value))).toContain('is not in its form');
+  });
+
+  it('is a byte range in a text, or one that covers no revision', () => {
+    const pdf = revised(signPdf(withForm()), (revision) => {
+      const texts = ['/ByteRange [0 10 20 30]', '/ByteRange [0 10 20 99999999]', '/ByteRange [1 2 3 4]', '/ByteRange [0 20 10 30]'];
+      revision.add(stream(texts.join('\n')));
+    });
+    expect(findingOf(pdf)).toBeUndefined();
+  });
+});
