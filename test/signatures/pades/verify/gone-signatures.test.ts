@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { PdfDictionary, PdfName, type PdfObject } from '../../../../src/pdf/objects.ts';
+import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
 import { Refusal } from '../../../../src/result-codes.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
@@ -116,6 +118,28 @@ describe('a signature that an earlier revision has, and the newest one does not'
       catalog(revision, { Perms: PdfDictionary.of({ UR3: reference(signatureNumber(approved, '/Type /Sig/')) }) }),
     );
     expect(refusalOf(rights)).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+});
+
+describe('a signature of a revision from which the file does not go on', () => {
+  /** Returns a PDF with a revision that names all objects anew, and no revision before it. */
+  const alone = (pdf: Buffer, without: readonly number[]): Buffer => {
+    const file = new PdfFile(bytesInMemory(pdf));
+    const lines = Array.from(file.crossReference.inUse(file.bytes.work)).map(([number, entry]) =>
+      entry.kind !== 'FILE' || without.includes(number) ? '' : `${number} 1\n${String(entry.offset).padStart(10, '0')} 00000 n \n`,
+    );
+    const form = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+    const table = `xref\n0 1\n0000000000 65535 f \n${lines.join('')}14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
+    const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + form.length}\n%%EOF\n`;
+    return Buffer.concat([pdf, Buffer.from(form + table + trailer)]);
+  };
+
+  it('counts where the file has it, and does not where it has not', () => {
+    const pdf = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
+    const number = signatureNumber(pdf, '/Type /Sig/');
+    const [present, absent] = [alone(pdf, [14]), alone(revised(pdf, (revision) => catalog(revision, { Perms: null })), [14, number])];
+    expect([refusalOf(present), codeOf(present)]).toEqual(['EXISTING_SIGNATURE_INVALID', 'NOT_PERMITTED_BY_DOCUMENT']);
+    expect([findingOf(absent), codeOf(absent)]).toEqual([undefined, undefined]);
   });
 });
 
