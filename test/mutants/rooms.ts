@@ -22,6 +22,8 @@ export const rooms: Readonly<Record<string, string>> = {
   backup: 'src/backup',
   syslog: 'src/audit/syslog',
   state: 'src/state',
+  pades: 'src/signatures/pades',
+  pdf: 'src/pdf',
 };
 
 /** The source files of a room. */

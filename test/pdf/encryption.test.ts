@@ -33,6 +33,22 @@ function titleOf(pdf: Buffer, password: string | undefined): string | undefined 
   return textOf(file.get(file.dictionary(file.trailer.get('Info'), 'the information'), 'Title'));
 }
 
+describe('permissions that are written without a sign', () => {
+  it.each(['3', '4', '6'])('mean the bits of a number with one, revision %s', (revision) => {
+    const [, options = []] = revisions.find(([name]) => name.startsWith(`${revision}:`)) ?? [];
+    const text = encrypted(options).toString('latin1');
+    const [whole = '', digits = ''] = /\/P (-\d+)/.exec(text) ?? [];
+    const unsigned = text.replace(whole, `/P ${(Number(digits) >>> 0).toString()}`);
+    expect(unsigned).not.toBe(text);
+    // The entry is behind all objects, or the offsets behind it move with it.
+    const grown = unsigned.length - text.length;
+    const moved =
+      grown === 0 ? unsigned : unsigned.replace(/startxref\n(\d+)/, (_, offset: string) => `startxref\n${Number(offset) + grown}`);
+    const file = opened(Buffer.from(moved, 'latin1'), 'user');
+    expect([file.security?.allows('modify'), file.security?.allows('annotate')]).toEqual([true, true]);
+  });
+});
+
 describe.each(revisions)('a file that is encrypted by revision %s', (_name, options) => {
   it.each(['preserve', 'generate'])('is read with the password of its user or its owner, objects in streams: %s', (mode) => {
     const pdf = encrypted(options, { mode });

@@ -34,8 +34,10 @@ export function permitted(file: PdfFile, parameters: PadesParameters, at: string
   const fields = signatureFields(file);
   // A later revision can leave out a certification, but not what it forbids.
   const earlier = limitsOfRevisions(file).level;
-  const isSigned = earlier !== undefined || fields.some(({ signature }) => signature !== undefined && !isDocumentTimeStamp(file, signature));
-  if (earlier === 1 || docMdpLevel(file, fields) === 1) throw notPermitted(at, 'an earlier signature allows no changes of the document (DocMDP level 1)');
+  const isSigned =
+    earlier !== undefined || fields.some(({ signature }) => signature !== undefined && !isDocumentTimeStamp(file, signature));
+  if (earlier === 1 || docMdpLevel(file, fields) === 1)
+    throw notPermitted(at, 'an earlier signature allows no changes of the document (DocMDP level 1)');
   if (parameters.certifies !== undefined && isSigned)
     throw notPermitted(`${parameters.at}/docMDPLevel`, 'the document is signed already; only the first signature can certify it');
   // A document time-stamp covers the pages, too.

@@ -134,7 +134,8 @@ function checkSigning({ before, after, rules }: Comparison, name: string, was: P
   if (!(signature instanceof PdfDictionary)) throw notAllowed(`the field ${name}, which is not signed`);
   if (rules.level === 1 && !isDocumentTimeStamp(after, signature)) throw notAllowed(`the signature ${name} (no changes are allowed)`);
   const [asked, kept] = [lockOf(before, was.get('Lock')), lockOf(after, is.get('Lock'))];
-  if (asked !== undefined && !isAsStrict(kept, asked)) throw notAllowed(`Lock of the field ${name}`);
+  const isNone = kept === undefined && is.has('Lock') && !sameObjects(was.get('Lock'), is.get('Lock'));
+  if (isNone || (asked !== undefined && !isAsStrict(kept, asked))) throw notAllowed(`Lock of the field ${name}`);
 }
 
 /** The signer may lock more than the field asks for. */

@@ -101,6 +101,7 @@ function checkNewField(comparison: Comparison, field: SignatureField): void {
       throw notAllowed(`a widget of the new field ${name} is in another field`);
     checkAppearances(comparison, reference.number, undefined, dictionary);
   }
+  if (field.dictionary.has('Kids') && !isArray(after.get(field.dictionary, 'Kids'))) throw notAllowed(`Kids of the new field ${name}`);
   if (field.dictionary.has('Parent')) throw notAllowed(`the new field ${name} is in another field`);
 }
 

@@ -150,5 +150,10 @@ function shown({ path }: Place): string {
  */
 export function checkAppearances(comparison: Comparison, number: number, was: PdfDictionary | undefined, is: PdfDictionary): void {
   const place = { holder: number, path: 'AP' };
-  checkPermitted(comparison, appearances, { was: was?.get('AP') ?? null, is: is.get('AP'), place, what: 'the appearance of an annotation' });
+  checkPermitted(comparison, appearances, {
+    was: was?.get('AP') ?? null,
+    is: is.get('AP'),
+    place,
+    what: 'the appearance of an annotation',
+  });
 }

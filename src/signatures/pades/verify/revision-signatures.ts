@@ -195,7 +195,12 @@ function isRange(file: PdfFile, { start, end, stop }: WrittenRange): boolean {
 function isOfFile(file: PdfFile, { start, end, stop }: WrittenRange): boolean {
   const { bytes, crossReference, base } = file;
   const from = Math.max(0, stop - endMaxBytes);
-  const section = Array.from(bytes.at(from, stop - from).toString('latin1').matchAll(startText)).at(-1)?.[1];
+  const section = Array.from(
+    bytes
+      .at(from, stop - from)
+      .toString('latin1')
+      .matchAll(startText),
+  ).at(-1)?.[1];
   if (crossReference.sections.some(({ offset }) => offset === Number(section))) return true;
   for (const [number, entry] of crossReference.inUse(bytes.work)) {
     if (entry.kind === 'STREAM' || entry.offset + base > start || entry.offset + base < start - holderMaxBytes) continue;

@@ -171,6 +171,28 @@ describe('what may not change in a form', () => {
     );
   });
 
+  it.each([
+    ['the field that has it', 'Include', '(group)', true],
+    ['the field itself', 'Include', '(group.sum)', true],
+    ['another field whose name begins alike', 'Include', '(gro)', false],
+    ['all but the field that has it', 'Exclude', '(group)', false],
+    ['all but another one', 'Exclude', '(other)', true],
+  ])('a field in another field, where the signature locks %s', (_, action, names, isLocked) => {
+    const pdf = smallPdf({
+      catalog: '/AcroForm << /Fields [12 0 R 14 0 R] >>',
+      page: '/Annots [13 0 R 14 0 R]',
+      objects: [
+        '<< /T (group) /FT /Tx /Kids [13 0 R] >>',
+        '<< /Type /Annot /Subtype /Widget /T (sum) /Parent 12 0 R /V (1) /Rect [0 0 9 9] /P 4 0 R >>',
+        `<< /Type /Annot /Subtype /Widget /FT /Sig /T (Place) /Rect [9 9 90 90] /P 4 0 R /Lock << /Action /${action} /Fields [${names}] >> >>`,
+      ],
+    });
+    const signed = signPdfWith(pdf, { visibleSignature: { signatureField: 'Place' } });
+    const finding = findingOf(revised(signed, (revision) => changing(revision, reference(13), { V: textString('999999') })));
+    if (isLocked) expect(finding).toContain('the locked field "group.sum"');
+    else expect(finding).toBeUndefined();
+  });
+
   it('a field that an earlier signature locked, after a later one', () => {
     const pdf = withForm({ field: '/Lock << /Type /SigFieldLock /Action /All >>' });
     const locked = signPdfWith(pdf, { visibleSignature: { signatureField: 'Place' } });
@@ -249,6 +271,56 @@ describe('what may not change in a certified document', () => {
   ])('a new signature field that %s', async (_, field, reason) => {
     expect(findingOf(await stamped(signPdf(smallPdf()), { field }))).toContain(reason);
   });
+
+  it.each([
+    ['A', ['A']],
+    ['AA', ['AA']],
+    ['AA beside A', ['A', 'AA']],
+  ])('a comment on level 3 with %s', (_, keys) => {
+    const act = PdfDictionary.of({ S: name('JavaScript'), JS: textString('app.alert(1)') });
+    const acting = Object.fromEntries(keys.map((key) => [key, key === 'A' ? act : PdfDictionary.of({ E: act })]));
+    const comment = { Subtype: name('FreeText'), Contents: textString('Seen') };
+    const certified = signPdfWith(smallPdf(), { docMDPLevel: 'LEVEL_3' });
+    expect(findingOf(revised(certified, (revision) => void addAnnotation(revision, comment)))).toBeUndefined();
+    expect(findingOf(revised(certified, (revision) => void addAnnotation(revision, { ...comment, ...acting })))).toContain(
+      'an annotation was added to a page',
+    );
+    // Nor does a comment that is there come to act.
+    const commented = smallPdf({ page: '/Annots [12 0 R]', objects: ['<< /Type /Annot /Subtype /Text /Contents (a) /Rect [0 0 9 9] >>'] });
+    const changed = revised(signPdfWith(commented, { docMDPLevel: 'LEVEL_3' }), (revision) =>
+      changing(revision, reference(12), { Contents: textString('b'), ...acting }),
+    );
+    expect(findingOf(changed)).toBeDefined();
+  });
+
+  it('a comment on level 3 that is another thing beside the change of its page', () => {
+    const link = '<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] >>';
+    const text = '<< /Type /Annot /Subtype /Text /Contents (a) /Rect [0 0 9 9] >>';
+    const signed = signPdfWith(smallPdf({ page: '/Annots [12 0 R 13 0 R]', objects: [link, text] }), { docMDPLevel: 'LEVEL_3' });
+    const beside = (change: Change): Buffer =>
+      revised(signed, (revision) => {
+        addAnnotation(revision, { Subtype: name('FreeText'), Contents: textString('Seen') });
+        change(revision);
+      });
+    expect(findingOf(beside((revision) => changing(revision, reference(13), { Contents: textString('b') })))).toBeUndefined();
+    expect(findingOf(beside((revision) => changing(revision, reference(13), { OC: new PdfDictionary() })))).toContain(
+      'OC of an annotation',
+    );
+    expect(findingOf(beside((revision) => changing(revision, reference(12), { Subtype: name('Stamp') })))).toBeDefined();
+  });
+
+  it.each(['LEVEL_1', 'LEVEL_2'])(
+    'the certification that the catalog names: a later signature is not shown as it, %s',
+    async (docMDPLevel) => {
+      const certified = signPdfWith(smallPdf(), { docMDPLevel });
+      const later = await stamped(certified);
+      const number = Array.from(later.toString('latin1').matchAll(/(\d+) 0 obj\n<<\/Type \/DocTimeStamp/g), ([, digits]) =>
+        Number(digits),
+      ).at(-1);
+      const replaced = revised(later, catalog({ Perms: PdfDictionary.of({ DocMDP: reference(number ?? 0) }) }));
+      expect([findingOf(later), findingOf(replaced)]).toEqual([undefined, expect.stringContaining('DocMDP of the permissions')]);
+    },
+  );
 
   it('a certification that the catalog no longer names', () => {
     const pdf = revised(signPdfWith(smallPdf(), { docMDPLevel: 'LEVEL_2' }), catalog({ Perms: new PdfDictionary() }));

@@ -6,12 +6,24 @@ import type { Revision } from '../../../../src/pdf/revision.ts';
 import { Refusal } from '../../../../src/result-codes.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
 import { withForm } from './form-pdf.ts';
-import { changing, findingOf, firstPage, reference, refusalOf, revised, signedByHand, stamped, stream, withObjects } from './revised-pdf.ts';
+import {
+  changing,
+  findingOf,
+  firstPage,
+  reference,
+  refusalOf,
+  revised,
+  signedByHand,
+  stamped,
+  stream,
+  withObjects,
+} from './revised-pdf.ts';
 
 const form = (revision: Revision, entries: Readonly<Record<string, PdfObject>>): void => changing(revision, reference(14), entries);
 const catalog = (revision: Revision, entries: Readonly<Record<string, PdfObject>>): void =>
   changing(revision, revision.file.catalogReference, entries);
-const signatureNumber = (pdf: Buffer, key: string): number => Number(new RegExp(`(\\d+) 0 obj\\n<<[^\\n]*${key}`).exec(pdf.toString('latin1'))?.[1]);
+const signatureNumber = (pdf: Buffer, key: string): number =>
+  Number(new RegExp(`(\\d+) 0 obj\\n<<[^\\n]*${key}`).exec(pdf.toString('latin1'))?.[1]);
 
 /** Ways to take a signature out of the form of `withForm`, where its widget stays on the page or does not. */
 const ways: Readonly<Record<string, (revision: Revision, pdf: Buffer) => void>> = {
@@ -137,7 +149,13 @@ describe('a signature of a revision from which the file does not go on', () => {
   it('counts where the file has it, and does not where it has not', () => {
     const pdf = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
     const number = signatureNumber(pdf, '/Type /Sig/');
-    const [present, absent] = [alone(pdf, [14]), alone(revised(pdf, (revision) => catalog(revision, { Perms: null })), [14, number])];
+    const [present, absent] = [
+      alone(pdf, [14]),
+      alone(
+        revised(pdf, (revision) => catalog(revision, { Perms: null })),
+        [14, number],
+      ),
+    ];
     expect([refusalOf(present), codeOf(present)]).toEqual(['EXISTING_SIGNATURE_INVALID', 'NOT_PERMITTED_BY_DOCUMENT']);
     expect([findingOf(absent), codeOf(absent)]).toEqual([undefined, undefined]);
   });

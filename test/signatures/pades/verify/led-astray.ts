@@ -55,7 +55,9 @@ function vriPlaces(): readonly Place<Entries>[] {
     (revision, extra) => ({
       VRI: dictionary({
         [digestKey]: reference(55),
-        ['CD'.repeat(20)]: revision.add(dictionary({ Cert: [reference(51)], ...having(key, list && extra !== undefined ? [extra] : extra) })),
+        ['CD'.repeat(20)]: revision.add(
+          dictionary({ Cert: [reference(51)], ...having(key, list && extra !== undefined ? [extra] : extra) }),
+        ),
       }),
     });
   return [
@@ -154,9 +156,15 @@ function withInfo(pdf: Buffer, number: number): Buffer {
 }
 
 const properties: readonly Carrier[] = [
-  inRevision('properties', ['Title', (revision, extra) => changing(revision, reference(numbers.info), { Title: extra ?? textString('B') })]),
+  inRevision('properties', [
+    'Title',
+    (revision, extra) => changing(revision, reference(numbers.info), { Title: extra ?? textString('B') }),
+  ]),
   inRevision('properties', ['X/*', (revision, extra) => changing(revision, reference(numbers.info), { X: listed(extra) })]),
-  inRevision('properties', ['X/X', (revision, extra) => changing(revision, reference(numbers.info), { X: dictionary(having('X', extra)) })]),
+  inRevision('properties', [
+    'X/X',
+    (revision, extra) => changing(revision, reference(numbers.info), { X: dictionary(having('X', extra)) }),
+  ]),
   {
     name: 'properties: Info of the trailer',
     make: (pdf, extra) => {
@@ -172,7 +180,8 @@ const widgetOfStructure = (revision: Revision, extra: PdfObject | undefined, mor
 const structures: readonly Place<void>[] = [
   [
     'Nums/*',
-    (revision, extra) => changing(revision, reference(numbers.parents), { Nums: [...numsOf(revision), ...(extra === undefined ? [] : [7, extra])] }),
+    (revision, extra) =>
+      changing(revision, reference(numbers.parents), { Nums: [...numsOf(revision), ...(extra === undefined ? [] : [7, extra])] }),
   ],
   [
     'Nums/*/*',
@@ -196,7 +205,10 @@ const forms: readonly Place<void>[] = [
   ['Fields/*', (revision, extra) => changing(revision, reference(numbers.form), { Fields: [...fieldsOf(revision), ...listed(extra)] })],
   ['Fields', (revision, extra) => changing(revision, reference(numbers.form), { Fields: extra ?? fieldsOf(revision) })],
   ['SigFlags', (revision, extra) => changing(revision, reference(numbers.form), { SigFlags: extra ?? 3 })],
-  ['Annots/*', (revision, extra) => changing(revision, reference(numbers.page), { Annots: [...annotationsOf(revision), ...listed(extra)] })],
+  [
+    'Annots/*',
+    (revision, extra) => changing(revision, reference(numbers.page), { Annots: [...annotationsOf(revision), ...listed(extra)] }),
+  ],
   ['Annots', (revision, extra) => changing(revision, reference(numbers.page), { Annots: extra ?? annotationsOf(revision) })],
   ['Tabs', (revision, extra) => changing(revision, reference(numbers.otherPage), having('Tabs', extra))],
 ];
@@ -213,10 +225,7 @@ const annotationsOf = (revision: Revision): PdfObject[] => listOf(revision, numb
 /** Every place of every kind of revision that a signature allows. */
 export const carriers: readonly Carrier[] = [
   ...stores.map(([place, make]) =>
-    inRevision('validation data', [
-      place,
-      (revision, extra) => changing(revision, reference(numbers.store), make(revision, extra)),
-    ]),
+    inRevision('validation data', [place, (revision, extra) => changing(revision, reference(numbers.store), make(revision, extra))]),
   ),
   ...catalogEntries.map(([place, make]) =>
     inRevision('catalog', [place, (revision, extra) => changing(revision, reference(numbers.catalog), make(revision, extra))]),
@@ -268,7 +277,10 @@ export const carriers: readonly Carrier[] = [
     ),
     inRevision(
       'a comment',
-      [place, (revision, extra) => changing(revision, reference(numbers.comment), { Contents: textString('Twice'), ...make(revision, extra) })],
+      [
+        place,
+        (revision, extra) => changing(revision, reference(numbers.comment), { Contents: textString('Twice'), ...make(revision, extra) }),
+      ],
       { isOfComments: true },
     ),
   ]),
@@ -291,16 +303,16 @@ export const forbidden: Readonly<Record<string, Forbidden>> = {
     changing(revision, reference(numbers.pages), { Kids: [page, reference(4), reference(6)], Count: 3 });
   },
   'the catalog': entry(numbers.catalog, { OpenAction: dictionary({ S: name('JavaScript'), JS: textString('app.alert(1)') }) }),
-  'layers': entry(numbers.layers, { D: dictionary({ OFF: [] }) }),
+  layers: entry(numbers.layers, { D: dictionary({ OFF: [] }) }),
   'the state of layers': entry(numbers.layerState, { OFF: [] }),
   'a layer': entry(numbers.layer, { Name: textString('Final') }),
   'a picture of a page': (revision) =>
     revision.set(reference(numbers.picture), stream('0 0 600 800 re f', { Subtype: name('Form'), BBox: [0, 0, 600, 800] })),
   'a font': entry(numbers.font, { BaseFont: name('Symbol') }),
-  'resources': entry(numbers.resources, { XObject: new PdfDictionary() }),
+  resources: entry(numbers.resources, { XObject: new PdfDictionary() }),
   'a group': entry(numbers.group, { I: true }),
   'a link': entry(numbers.link, { A: dictionary({ S: name('URI'), URI: textString('https://example.com') }) }),
-  'names': entry(numbers.names, { JavaScript: new PdfDictionary() }),
+  names: entry(numbers.names, { JavaScript: new PdfDictionary() }),
   'the form': entry(numbers.form, { DA: textString('/F1 0 Tf 1 g') }),
   'the place of a field': entry(numbers.text, { Rect: [0, 0, 600, 800] }),
   'a signature field': entry(numbers.place, { T: textString('Another') }),

@@ -13,7 +13,6 @@ from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.pdf_utils.reader import PdfFileReader
 from pyhanko.sign import fields, signers
 from pyhanko.sign.validation import validate_pdf_signature
-from pyhanko.sign.validation.errors import SignatureValidationError
 from pyhanko_certvalidator import ValidationContext
 
 
@@ -28,8 +27,9 @@ def judged(path):
                 level = status.modification_level
                 accepted = bool(status.intact and status.docmdp_ok)
                 found[signature.field_name] = {'accepted': accepted, 'level': level.name if level is not None else None}
-            except (SignatureValidationError, ValueError) as error:
-                found[signature.field_name] = {'accepted': False, 'level': str(error)}
+            # Hostile files lead it to errors of many kinds.
+            except Exception as error:
+                found[signature.field_name] = {'accepted': False, 'level': f'{type(error).__name__}: {error}'}
         return found
 
 
