@@ -56,7 +56,8 @@ export function checkPermitted(comparison: Comparison, type: PlaceType, permitte
       // What a new resource leads to is found by its references.
       if (own.kind === 'RESOURCE') return;
       break;
-    default: {
+    case 'CHANGED':
+    case 'GONE': {
       const old = chosen(before, own, parts.was);
       if (!isSame || old === undefined || !mayChange(own, now))
         throw notAllowed(`object ${is.number}, which was there before and to which ${what} leads (${shown(place)})`);

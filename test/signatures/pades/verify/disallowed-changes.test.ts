@@ -295,8 +295,8 @@ describe('what may not change in a certified document', () => {
 
   it('a comment on level 3 that is another thing beside the change of its page', () => {
     const link = '<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] >>';
-    const text = '<< /Type /Annot /Subtype /Text /Contents (a) /Rect [0 0 9 9] >>';
-    const signed = signPdfWith(smallPdf({ page: '/Annots [12 0 R 13 0 R]', objects: [link, text] }), { docMDPLevel: 'LEVEL_3' });
+    const note = '<< /Type /Annot /Subtype /Text /Contents (a) /Rect [0 0 9 9] >>';
+    const signed = signPdfWith(smallPdf({ page: '/Annots [12 0 R 13 0 R]', objects: [link, note] }), { docMDPLevel: 'LEVEL_3' });
     const beside = (change: Change): Buffer =>
       revised(signed, (revision) => {
         addAnnotation(revision, { Subtype: name('FreeText'), Contents: textString('Seen') });

@@ -140,10 +140,10 @@ describe('a signature of a revision from which the file does not go on', () => {
     const lines = Array.from(file.crossReference.inUse(file.bytes.work)).map(([number, entry]) =>
       entry.kind !== 'FILE' || without.includes(number) ? '' : `${number} 1\n${String(entry.offset).padStart(10, '0')} 00000 n \n`,
     );
-    const form = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+    const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
     const table = `xref\n0 1\n0000000000 65535 f \n${lines.join('')}14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
-    const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + form.length}\n%%EOF\n`;
-    return Buffer.concat([pdf, Buffer.from(form + table + trailer)]);
+    const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
+    return Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
   };
 
   it('counts where the file has it, and does not where it has not', () => {

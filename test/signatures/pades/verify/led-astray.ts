@@ -13,7 +13,7 @@ export interface Carrier {
   readonly name: string;
   readonly isOfComments?: boolean;
   /** `extra`: the value. Undefined: the revision is allowed. */
-  make(pdf: Buffer, extra: PdfObject | undefined): Buffer | Promise<Buffer>;
+  readonly make: (pdf: Buffer, extra: PdfObject | undefined) => Buffer | Promise<Buffer>;
 }
 
 /** A change that no signature allows, by its name. */
