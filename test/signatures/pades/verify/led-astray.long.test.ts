@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { skipNote } from '../../../support/skip-note.ts';
 import { signPdfWith } from '../sign-pdf.ts';
-import { carriers, forbidden, objectNumbers, refusalOfRevision, withForbidden } from './led-astray.ts';
-import { reference } from './revised-pdf.ts';
+import { forbidden, withForbidden } from './forbidden-changes.ts';
+import { carriers } from './led-astray.ts';
+import { objectNumbers, reference, refusalOfRevision } from './revised-pdf.ts';
 import { richPdf } from './rich-pdf.ts';
 
 const python = join(process.env['SIGNETD_TOOLS_CACHE'] ?? join(homedir(), '.cache/signetd-tools'), 'venv/bin/python');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { signPdfWith } from '../sign-pdf.ts';
-import { carriers, forbidden, objectNumbers, refusalOfRevision, withForbidden } from './led-astray.ts';
-import { reference, refusalOf, revised } from './revised-pdf.ts';
+import { forbidden, withForbidden } from './forbidden-changes.ts';
+import { carriers } from './led-astray.ts';
+import { objectNumbers, reference, refusalOf, refusalOfRevision, revised } from './revised-pdf.ts';
 import { numbers, richPdf } from './rich-pdf.ts';
 
 const level2 = signPdfWith(richPdf(), { docMDPLevel: 'LEVEL_2' });

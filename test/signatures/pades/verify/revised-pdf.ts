@@ -4,6 +4,7 @@ import * as der from '../../../../src/asn1/der.ts';
 import { hashAlgorithmIdentifier } from '../../../../src/cms/algorithm-identifier.ts';
 import { isArray, PdfDictionary, PdfName, PdfReference, PdfStream, type PdfObject } from '../../../../src/pdf/objects.ts';
 import { pages } from '../../../../src/pdf/pages.ts';
+import { PdfFault } from '../../../../src/pdf/pdf-fault.ts';
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import { Revision } from '../../../../src/pdf/revision.ts';
 import { textString } from '../../../../src/pdf/text-string.ts';
@@ -21,6 +22,22 @@ export function findingOf(pdf: Uint8Array, password?: string): string | undefine
     return undefined;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'EXISTING_SIGNATURE_INVALID') return error.message;
+    throw error;
+  }
+}
+
+/** Objects of the file in its newest revision. */
+export function objectNumbers(pdf: Buffer): readonly number[] {
+  const file = new PdfFile(bytesInMemory(pdf));
+  return Array.from(file.crossReference.inUse(file.bytes.work), ([number]) => number);
+}
+
+/** Returns why a revision is refused, with or without a word about a signature; undefined if it is not. */
+export function refusalOfRevision(pdf: Buffer): string | undefined {
+  try {
+    return findingOf(pdf);
+  } catch (error) {
+    if (error instanceof PdfFault) return error.message;
     throw error;
   }
 }
