@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
 import { checkXPath, filterNodes, selectElements, XPathInvalid, XPathTooLarge } from '../../src/xml/xpath.ts';
 
 const parse = (text: string): XmlDocument => XmlDocument.parse(Buffer.from(text));
 /** What an expression may take. */
-const steps = (): number => 1_000_000;
+const steps = (): StepBudget => new StepBudget(1_000_000);
 
 describe('an expression', () => {
   it.each([

@@ -4,6 +4,7 @@ import { RevocationSources, type OwnAuthority } from '../../../src/revocation/re
 import type { SignerChain } from '../../../src/signatures/format.ts';
 import type { AskedLevel } from '../../../src/signatures/levels/asked-level.ts';
 import { Levels, type LevelServices, type TenantRules } from '../../../src/signatures/levels/level-order.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import type { CheckedToken } from '../../../src/timestamp/check-token.ts';
 import type { MessageImprint } from '../../../src/timestamp/request.ts';
 import { TimeStampClient, type AuthorityAddress, type TimeStampOrder } from '../../../src/timestamp/time-stamp-client.ts';
@@ -11,7 +12,9 @@ import type { PathCertificate } from '../../../src/x509/path/path-certificate.ts
 import { derOf, read, ScratchChain } from './scratch-chain.ts';
 
 const chain = new ScratchChain();
-afterAll(() => {
+const threads = new WorkThreads();
+afterAll(async () => {
+  await threads.stop();
   chain.remove();
 });
 
@@ -26,7 +29,7 @@ class Remembered extends TimeStampClient {
   readonly asked: { readonly imprint: MessageImprint; readonly order: TimeStampOrder }[] = [];
 
   constructor() {
-    super(http);
+    super(http, threads);
   }
 
   override async stamp(imprint: MessageImprint, order: TimeStampOrder): Promise<CheckedToken> {
@@ -52,9 +55,9 @@ function levels({ authorities = [own], crlUrls = [crlUrl], ocspUrls = [ocspUrl],
   revocation: RevocationSources;
 } {
   const client = new Remembered();
-  const revocation = new RevocationSources(http);
+  const revocation = new RevocationSources(http, threads);
   const services: LevelServices = {
-    ...{ http, timeStamps: client, revocation, ownAuthority: ownAuthority ?? (() => undefined) },
+    ...{ http, threads, timeStamps: client, revocation, ownAuthority: ownAuthority ?? (() => undefined) },
     server: { authorities: () => authorities, crlUrls, ocspUrls },
     timeStampTrust: () => trust,
     totalSeconds: 7,

@@ -11,11 +11,14 @@ import {
   type WantedData,
 } from '../../../src/revocation/revocation-data.ts';
 import { longTermData, type Gathering, type LongTermPath } from '../../../src/signatures/levels/long-term-data.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-data-'));
-afterAll(() => {
+const threads = new WorkThreads();
+afterAll(async () => {
+  await threads.stop();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -43,7 +46,7 @@ class KnownAnswers extends RevocationSources {
   readonly #answers: ReadonlyMap<PathCertificate, RevocationData>;
 
   constructor(answers: ReadonlyMap<PathCertificate, RevocationData>) {
-    super(http);
+    super(http, threads);
     this.#answers = answers;
   }
 

@@ -13,6 +13,7 @@ import type { LevelOrder } from '../../../src/signatures/levels/level-order.ts';
 import { CertificateRevoked, LevelBroken, type Level, type LevelTrust, type Raised } from '../../../src/signatures/levels/level-writer.ts';
 import type { Additions } from '../../../src/signatures/levels/long-term-data.ts';
 import { completeAtLevel, type LevelTask, type RaisedEvidence } from '../../../src/signatures/levels/raise-level.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import type { CheckedToken } from '../../../src/timestamp/check-token.ts';
 import type { MessageImprint } from '../../../src/timestamp/request.ts';
 import { TimeStampClient } from '../../../src/timestamp/time-stamp-client.ts';
@@ -20,11 +21,13 @@ import type { PathCertificate } from '../../../src/x509/path/path-certificate.ts
 import { read, ScratchChain } from './scratch-chain.ts';
 
 const chain = new ScratchChain();
-afterAll(() => {
+const threads = new WorkThreads();
+afterAll(async () => {
+  await threads.stop();
   chain.remove();
 });
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: [], timeoutSeconds: 1, connectionsMax: 1 });
-const client = new TimeStampClient(http);
+const client = new TimeStampClient(http, threads);
 const root = read(chain.root);
 const issuing = read(chain.issuing);
 const person = read(chain.person);
@@ -37,7 +40,7 @@ class Answers extends RevocationSources {
   readonly #answer: (certificate: PathCertificate) => RevocationData;
 
   constructor(answer: (certificate: PathCertificate) => RevocationData = () => good) {
-    super(http);
+    super(http, threads);
     this.#answer = answer;
   }
 
@@ -105,7 +108,7 @@ async function completed({ level = 'LTA', order, signatures = 1, course = new Co
   };
   return completeAtLevel(task, {
     ...{ level, totalSeconds: 60, allowSha1: false, imprintHash: 'sha256', ofSigner, ofAuthorities, now: () => new Date() },
-    sources: new Answers(),
+    ...{ sources: new Answers(), threads },
     stamp: async (imprint, signal) => {
       course.imprints.push(imprint);
       course.signals.push(signal);

@@ -6,7 +6,7 @@ import type { SignerChain } from '../../../src/signatures/format.ts';
 import { TimeStampAuthority } from '../../../src/timestamp/time-stamp-authority.ts';
 import { readCertificate } from '../../../src/x509/certificate.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
-import { ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
+import { hourMs, ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
 
 export const derOf = ({ certificate }: Pick<CertificateFiles, 'certificate'>): Uint8Array =>
   new Uint8Array(new X509Certificate(readFileSync(certificate)).raw);
@@ -17,7 +17,12 @@ export class ScratchChain {
   readonly #directory = mkdtempSync(join(tmpdir(), 'signetd-chain-'));
   readonly root = new ScratchAuthority(this.#directory, 'Root');
   readonly issuing = new ScratchAuthority(this.#directory, 'Issuing', { parent: this.root });
-  readonly person = this.issuing.issue('Person', { extendedKeyUsage: '' });
+  /** Valid for less long than those above it, in both directions. */
+  readonly person = this.issuing.issue('Person', {
+    extendedKeyUsage: '',
+    from: new Date(Date.now() - hourMs / 2),
+    until: new Date(Date.now() + hourMs / 2),
+  });
   readonly stamper = this.root.issue('Stamper', { extendedKeyUsage: 'critical,timeStamping' });
 
   /** The signer with the certificates above it, up to the root unless others are given. */
