@@ -8,7 +8,7 @@ import { absoluteTenant, TenantConfig } from './tenant-config.ts';
 import { absoluteDocuments, DocumentsConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig } from './messages-config.ts';
-import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
+import { absoluteOutgoing, absoluteRevocation, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
 import { keyTypes } from './key-types.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
 import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
@@ -215,6 +215,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     outgoing: absoluteOutgoing(config.outgoing, base),
+    revocation: absoluteRevocation(config.revocation, base),
     timeStamps: absoluteTimeStamps(config.timeStamps, base),
     ...(config.timeStampAuthority === undefined ? {} : { timeStampAuthority: absoluteTimeStampAuthority(config.timeStampAuthority, base) }),
     tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -8,7 +9,11 @@ const Host = z
     /^((\*\.)?[a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/,
     'not a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
   );
-const Network = z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, 'not a network such as 10.0.0.0/8');
+const Network = z.string().refine((text) => {
+  const [, address = '', prefix = '', port = '1'] = /^([0-9a-f.:]+)\/(\d{1,3})(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return prefix !== '' && Number(prefix) <= bits && Number(port) >= 1 && Number(port) <= 65_535;
+}, 'not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080');
 const Url = z.url({ protocol: /^https?$/ });
 
 /** Requests to servers named by certificates, callers or this configuration. */
@@ -17,9 +22,14 @@ export const OutgoingConfig = z.strictObject({
     .array(Host)
     .default([])
     .describe(
-      "Hosts allowed in callers' URLs (URLSource CLIENT), optionally with a port. *.example.org allows all hosts below it, *.example.org:8080 only that port.",
+      'Hosts that callers may name, optionally with a port: in their URLs (URLSource CLIENT), and in certificates for which no configured authority vouches (revocation.anchors). *.example.org allows all hosts below it, *.example.org:8080 only that port.',
     ),
-  privateNetworks: z.array(Network).default([]).describe('Networks with non-public addresses to which requests are allowed.'),
+  privateNetworks: z
+    .array(Network)
+    .default([])
+    .describe(
+      'Networks with non-public addresses to which requests are allowed, optionally with a port: 10.1.0.0/16, 10.1.0.0/16:8080, fd00::/8:80.',
+    ),
   timeoutSeconds: z.number().positive().max(120).default(10).describe('Maximum duration of one exchange in seconds.'),
   totalSeconds: z
     .number()
@@ -48,9 +58,19 @@ export function absoluteOutgoing(config: OutgoingConfig, base: string): Outgoing
   return certificateAuthority === undefined ? config : { ...config, certificateAuthority: resolve(base, certificateAuthority) };
 }
 
-/** Sources of revocation data for URLSource SERVER. */
+/** Sources of revocation data, and authorities whose certificates may name others. */
 export const RevocationConfig = z.strictObject({
   crlUrls: z.array(Url).default([]).describe('URLs of CRLs for URLSource SERVER.'),
   ocspUrls: z.array(Url).default([]).describe('URLs of OCSP responders for URLSource SERVER.'),
+  anchors: z
+    .array(FilePath)
+    .default([])
+    .describe(
+      'PEM files with authorities of other systems. Servers that their certificates and those below them name are asked (URLSource CERTIFICATE), as for the authorities of this service and timeStamps.anchors. A server that any other certificate names is asked only if its host is in outgoing.clientHosts.',
+    ),
 });
 export type RevocationConfig = z.output<typeof RevocationConfig>;
+
+export function absoluteRevocation(config: RevocationConfig, base: string): RevocationConfig {
+  return { ...config, anchors: config.anchors.map((file) => resolve(base, file)) };
+}

@@ -10,6 +10,7 @@ import { ConfigError } from '../config/config-error.ts';
 import type { OutgoingRequest } from '../outgoing/exchange.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
+import { readableCertificates } from '../signatures/levels/embedded-data.ts';
 import { Levels, type LevelServices } from '../signatures/levels/level-order.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
@@ -29,11 +30,14 @@ export interface OwnServices {
   readonly asked: (end: OutgoingEnd) => void;
 }
 
+/** The members of a configuration that levels above baseline B depend on. */
+type LevelConfig = Pick<Config, 'outgoing' | 'revocation' | 'timeStamps' | 'certificateAuthorities'>;
+
 /**
  * Makes what levels above baseline B need under a configuration.
  * @throws {ConfigError} for files that cannot be used
  */
-export function levelServices(config: Config, own: OwnServices): LevelServices {
+export function levelServices(config: LevelConfig, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
   const { certificateAuthority, totalSeconds } = outgoing;
   const roots = certificateAuthority === undefined ? undefined : readText('outgoing.certificateAuthority', certificateAuthority);
@@ -43,9 +47,18 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
     ended: (asked, failure) => {
       own.asked(outgoingEnd(asked, failure));
     },
+    unusable: (asked, { message }) => {
+      own.asked({ kind: kindOf(asked), host: asked.url.host, outcome: 'unusable', why: message });
+    },
   });
-  const anchors = timeStamps.anchors.flatMap((file) => anchorsIn(file));
-  const named = timeStamps.urls.map((url) => new URL(url));
+  const anchors = timeStamps.anchors.flatMap((file) => anchorsIn('timeStamps.anchors', file));
+  const timeStampTrust: LevelServices['timeStampTrust'] = () => {
+    const chain = own.timeStampAuthority()?.signer.chain.map(pathCertificate) ?? [];
+    return { anchors: [...anchors, ...chain.slice(-1)], intermediates: chain.slice(1, -1) };
+  };
+  const ownChains = [...own.authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
+  const named = [...revocation.anchors.flatMap((file) => anchorsIn('revocation.anchors', file)), ...readableCertificates(ownChains)];
+  const stampUrls = timeStamps.urls.map((url) => new URL(url));
   const ownAuthority = ownAuthorities(config, own);
   return {
     http,
@@ -54,14 +67,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
     revocation: new RevocationSources(http, own.threads, ownAuthority),
     ownAuthority,
     server: {
-      authorities: () => (named.length > 0 ? named : [own.timeStampAuthority() ?? []].flat()),
+      authorities: () => (stampUrls.length > 0 ? stampUrls : [own.timeStampAuthority() ?? []].flat()),
       crlUrls: revocation.crlUrls.map((url) => new URL(url)),
       ocspUrls: revocation.ocspUrls.map((url) => new URL(url)),
     },
-    timeStampTrust: () => {
-      const chain = own.timeStampAuthority()?.signer.chain.map(pathCertificate) ?? [];
-      return { anchors: [...anchors, ...chain.slice(-1)], intermediates: chain.slice(1, -1) };
-    },
+    namingAnchors: () => [...named, ...timeStampTrust().anchors, ...timeStampTrust().intermediates],
+    timeStampTrust,
     totalSeconds,
   };
 }
@@ -70,7 +81,11 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
  * Returns the levels above baseline B for a caller: by the rules of its tenant, and with the
  * tenant's share of the connections to other servers.
  */
-export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
+export function tenantLevels(
+  services: LevelServices,
+  { tenants }: { readonly tenants: Readonly<Record<string, Pick<Config['tenants'][string], 'timeStampsFromAnyRoot' | 'allowSha1'>>> },
+  { tenant }: Pick<Caller, 'tenant'>,
+): Levels {
   const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
   const http = services.http.ofTenant(tenant);
   const own = {
@@ -84,7 +99,7 @@ export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 
 
 /** Finds the own authority of an issuer by name and key. */
 function ownAuthorities(
-  { certificateAuthorities }: Config,
+  { certificateAuthorities }: Pick<Config, 'certificateAuthorities'>,
   { authorities, crls, ocspResponders }: OwnServices,
 ): (issuer: PathCertificate) => OwnAuthority | undefined {
   const names = new Map(
@@ -112,15 +127,15 @@ function identity(subject: Uint8Array, subjectPublicKeyInfo: Uint8Array): string
   return `${Buffer.from(subject).toString('base64')} ${Buffer.from(subjectPublicKeyInfo).toString('base64')}`;
 }
 
-function anchorsIn(file: string): PathCertificate[] {
-  const text = readText('timeStamps.anchors', file);
+function anchorsIn(member: string, file: string): PathCertificate[] {
+  const text = readText(member, file);
   try {
     const found = certificatesIn(text).map(pathCertificate);
     if (found.length > 0) return found;
   } catch (error) {
-    throw new ConfigError(`timeStamps.anchors: ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${member}: ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw new ConfigError(`timeStamps.anchors: ${file}: no certificate in it`);
+  throw new ConfigError(`${member}: ${file}: no certificate in it`);
 }
 
 function readText(name: string, file: string): string {

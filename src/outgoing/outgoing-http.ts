@@ -4,14 +4,17 @@ import { currentRequest } from '../telemetry/current-request.ts';
 import { exchange, FetchFailed, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
 import { Places } from './places.ts';
 import { isPublicAddress, Networks } from './special-addresses.ts';
-import { HostList, httpUrl, UrlRefused } from './url-rules.ts';
+import { HostList, httpUrl, portOf, UrlRefused } from './url-rules.ts';
 
 export { FetchFailed };
 
 export interface OutgoingSettings {
-  /** Hosts that URLs of callers may name. */
+  /** Hosts that callers may name, in URLs and in certificates for which nobody vouches. */
   readonly clientHosts: readonly string[];
-  /** Networks in CIDR notation that may be contacted although they are not public. */
+  /**
+   * Networks in CIDR notation, optionally with a port, that may be contacted although they are not
+   * public.
+   */
   readonly privateNetworks: readonly string[];
   readonly timeoutSeconds: number;
   readonly connectionsMax: number;
@@ -23,6 +26,8 @@ export interface OutgoingSettings {
   readonly traceContext?: boolean | undefined;
   /** Called when a request has ended: `failure` is undefined after an accepted answer. */
   readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
+  /** Called for an accepted answer whose content is of no use. */
+  readonly unusable?: ((asked: OutgoingRequest, why: Error) => void) | undefined;
 }
 
 /** Resolves a name to its addresses. */
@@ -88,8 +93,28 @@ export class OutgoingHttp {
   /** Parses a URL that a caller gave. @throws {UrlRefused} */
   clientUrl(text: string): URL {
     const url = httpUrl(text);
-    if (!this.#shared.hosts.has(url)) throw new UrlRefused('host', `callers may not name the host ${url.hostname}`);
+    if (!this.isClientHost(url)) throw new UrlRefused('host', `callers may not name the host ${url.hostname}`);
     return url;
+  }
+
+  /** Whether callers may name the host of a URL. */
+  isClientHost(url: URL): boolean {
+    return this.#shared.hosts.has(url);
+  }
+
+  /**
+   * Returns what `read` makes of the body of an accepted answer. What it throws is reported to the
+   * operator: messages for callers may not contain it.
+   * @throws {FetchFailed} as `fetch`; what `read` throws
+   */
+  async fetchAs<T>(asked: OutgoingRequest, read: (body: Uint8Array) => T | Promise<T>): Promise<T> {
+    const { body } = await this.fetch(asked);
+    try {
+      return await read(body);
+    } catch (error) {
+      if (error instanceof Error) this.#settings.unusable?.(asked, error);
+      throw error;
+    }
   }
 
   /**
@@ -139,11 +164,12 @@ export class OutgoingHttp {
   }
 
   /** Returns all addresses of the name, after checking each. */
-  async #addresses({ hostname }: URL, signal: AbortSignal): Promise<readonly string[]> {
+  async #addresses(url: URL, signal: AbortSignal): Promise<readonly string[]> {
+    const { hostname } = url;
     const literal = hostname.replace(/^\[|\]$/g, '');
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
     // A name with both allowed and forbidden addresses is suspicious: none of them is used.
-    if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
+    if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address, portOf(url)))) {
       throw new FetchFailed(`the host ${hostname} has an address that is not public and is not allowed`);
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);

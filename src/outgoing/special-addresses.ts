@@ -1,5 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
+const portMax = 65_535;
+
 /**
  * Special-purpose addresses (IANA registries of RFC 6890, multicast, and translation prefixes),
  * which no public server has.
@@ -39,22 +41,31 @@ const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 global.addSubnet('::ffff:0:0', 96, 'ipv6');
 
-/** Networks in CIDR notation, such as `10.0.0.0/8` or `::1/128`. */
+/**
+ * Networks in CIDR notation, such as `10.0.0.0/8` or `::1/128`, with all their ports or, as in
+ * `10.0.0.0/8:8080`, with one.
+ */
 export class Networks {
-  readonly #list = new BlockList();
+  readonly #allPorts = new BlockList();
+  readonly #ofPort = new Map<number, BlockList>();
 
   /** @throws {RangeError} for other notations */
   constructor(networks: readonly string[]) {
     for (const text of networks) {
-      const [address = '', prefix = ''] = text.split('/');
+      const [, address = '', prefix = '', port] = /^([0-9a-f.:]+)\/(\d{1,3})(?::(\d{1,5}))?$/i.exec(text) ?? [];
       const version = isIP(address);
-      if (version === 0 || !/^\d{1,3}$/.test(prefix)) throw new RangeError(`${text} is not a network in CIDR notation, such as 10.0.0.0/8`);
-      this.#list.addSubnet(address, Number(prefix), version === 4 ? 'ipv4' : 'ipv6');
+      if (version === 0 || Number(port ?? 1) < 1 || Number(port ?? 1) > portMax)
+        throw new RangeError(`${text} is not a network in CIDR notation, such as 10.0.0.0/8 or 10.0.0.0/8:8080`);
+      const list = port === undefined ? this.#allPorts : (this.#ofPort.get(Number(port)) ?? new BlockList());
+      list.addSubnet(address, Number(prefix), version === 4 ? 'ipv4' : 'ipv6');
+      if (port !== undefined) this.#ofPort.set(Number(port), list);
     }
   }
 
-  has(address: string): boolean {
-    return this.#list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  /** `port`: absent for an address as such, to which entries with a port do not apply. */
+  has(address: string, port?: number): boolean {
+    const version = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+    return this.#allPorts.check(address, version) || (port !== undefined && this.#ofPort.get(port)?.check(address, version) === true);
   }
 }
 

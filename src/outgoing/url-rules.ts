@@ -24,6 +24,17 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
+/** Says why a server that a certificate names is not asked. */
+export function notVouchedFor(hostname: string): string {
+  return `no configured authority vouches for the certificate (revocation.anchors), and callers may not name the host ${hostname} (outgoing.clientHosts of the configuration)`;
+}
+
+/** Returns the port to which a URL leads. */
+export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
 /** Checks whether `httpUrl` accepts a text. */
 export function isHttpUrl(text: string): boolean {
   try {
@@ -50,9 +61,9 @@ export class HostList {
     }
   }
 
-  has({ hostname, port, protocol }: URL): boolean {
-    const host = hostname.toLowerCase().replace(/\.$/, '');
-    const withPort = `${host}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+  has(url: URL): boolean {
+    const host = url.hostname.toLowerCase().replace(/\.$/, '');
+    const withPort = `${host}:${portOf(url)}`;
     return (
       this.#exact.has(host) ||
       this.#exact.has(withPort) ||

@@ -7,7 +7,7 @@ import { reasonCode } from '../certificates/revocation-reasons.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus, ocspStatus, signaturesOf, undetermined, type CertificateStatus } from './status.ts';
 import { readCrl, type Crl } from './crl.ts';
-import { firstGood, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
+import { firstGood, isCallersChoice, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -47,6 +47,11 @@ export interface RevocationQuestion {
   /** Other certificates with the issuer's name and a valid path; their keys may sign CRLs. */
   readonly otherIssuers?: readonly PathCertificate[];
   readonly wanted: WantedData;
+  /**
+   * Whether a configured authority vouches for the certificate. If none does, only those of its
+   * servers are asked that callers may name.
+   */
+  readonly isVouchedFor: boolean;
   readonly at: Date;
   /** Once aborted, no further server is asked. */
   readonly signal?: AbortSignal | undefined;
@@ -120,33 +125,40 @@ export class RevocationSources {
     };
   }
 
-  async #byOcsp({ certificate, issuer, wanted, at, signal }: RevocationQuestion): Promise<JudgedData> {
+  async #byOcsp({ certificate, issuer, wanted, isVouchedFor, at, signal }: RevocationQuestion): Promise<JudgedData> {
     const ownAnswer = wanted.ocsp.kind === 'CLIENT' ? undefined : this.#own(issuer)?.ocspAnswer;
     if (ownAnswer !== undefined) return ownOcsp(ownAnswer, { certificate, issuer, at });
     const judge = (answer: OcspAnswer, nonce?: Uint8Array): CertificateStatus => ocspStatus(answer, { certificate, issuer, at, nonce });
     const suits = (answer: OcspAnswer): boolean => judge(answer).kind !== 'undetermined';
-    const asked = { source: wanted.ocsp, named: certificate.ocspUrls, what: 'OCSP responder', signal };
+    const asked = {
+      source: wanted.ocsp,
+      named: certificate.ocspUrls,
+      mayBeNamed: this.#mayBeNamed(isVouchedFor),
+      what: 'OCSP responder',
+      signal,
+    };
     return firstGood(asked, async (url) => {
       const ask = async (ending: AbortSignal): Promise<Fetched<OcspAnswer>> => {
         const nonce = randomBytes(nonceBytes);
         const body = ocspRequest(certificate, issuer, nonce);
         const headers = { 'Content-Type': 'application/ocsp-request', Accept: 'application/ocsp-response' };
         const order = { url, method: 'POST', headers, body, answerMaxBytes: ocspMaxBytes, signal: ending } as const;
-        const { body: bytes } = await this.#http.fetch(order);
-        const value = readOcspAnswer(bytes);
-        await verifyAhead(signaturesOf(value, issuer), this.#threads);
-        const status = judge(value, nonce);
-        if (status.kind === 'undetermined') throw new NotDetermined(status);
-        return { value, bytes: bytes.length, until: ocspEnd(value, at) };
+        return this.#http.fetchAs(order, async (bytes) => {
+          const value = readOcspAnswer(bytes);
+          await verifyAhead(signaturesOf(value, issuer), this.#threads);
+          const status = judge(value, nonce);
+          if (status.kind === 'undetermined') throw new NotDetermined(status);
+          return { value, bytes: bytes.length, until: ocspEnd(value, at) };
+        });
       };
-      const key = `${this.#keyOf(wanted.ocsp, url, [issuer])} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
+      const key = `${this.#keyOf(isCallersChoice(asked), url, [issuer])} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
       const answer = await this.#kept.ocspAnswers.get(key, at, { suits, ask, signal });
       return { status: judge(answer), data: answer.der };
     });
   }
 
   async #byCrl(question: RevocationQuestion): Promise<JudgedData> {
-    const { certificate, issuer, otherIssuers = [], wanted, at, signal } = question;
+    const { certificate, issuer, otherIssuers = [], wanted, isVouchedFor, at, signal } = question;
     const issuers = [issuer, ...otherIssuers];
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
     const own = this.#own(issuer)?.crl;
@@ -166,18 +178,19 @@ export class RevocationSources {
     // too, so an older cached one is not used.
     const published = own === undefined ? undefined : await this.#ownCrl(own, certificate.notBefore).catch(() => undefined);
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
-    return firstGood({ source: wanted.crl, named, what: 'CRL', signal }, async (url) => {
+    const asked = { source: wanted.crl, named, mayBeNamed: this.#mayBeNamed(isVouchedFor), what: 'CRL', signal };
+    return firstGood(asked, async (url) => {
       // A CRL that predates the certificate says nothing about it; there may be a newer one.
       const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
-      const ask = async (ending: AbortSignal): Promise<Fetched<Crl>> => {
-        const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending });
-        const value = readCrl(derOf(body));
-        // The connection is not trusted: a list that the issuer did not sign is not cached.
-        const status = judge(value);
-        if (status.kind === 'undetermined' && crlFault(value, { issuers, at }) !== undefined) throw new NotDetermined(status);
-        return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
-      };
-      const key = `${this.#keyOf(wanted.crl, url, issuers)} ${published?.thisUpdate.getTime() ?? ''}`;
+      const ask = async (ending: AbortSignal): Promise<Fetched<Crl>> =>
+        this.#http.fetchAs({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending }, (body) => {
+          const value = readCrl(derOf(body));
+          // The connection is not trusted: a list that the issuer did not sign is not cached.
+          const status = judge(value);
+          if (status.kind === 'undetermined' && crlFault(value, { issuers, at }) !== undefined) throw new NotDetermined(status);
+          return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
+        });
+      const key = `${this.#keyOf(isCallersChoice(asked), url, issuers)} ${published?.thisUpdate.getTime() ?? ''}`;
       const crl = await this.#kept.crls.get(key, at, { suits, ask, signal });
       return { status: judge(crl), data: crl.der };
     });
@@ -194,13 +207,17 @@ export class RevocationSources {
     return crl;
   }
 
+  #mayBeNamed(isVouchedFor: boolean): ((url: URL) => boolean) | undefined {
+    return isVouchedFor ? undefined : (url) => this.#http.isClientHost(url);
+  }
+
   /**
-   * Returns the cache key: same URL and same issuers. Data from a URL given by a caller is kept
+   * Returns the cache key: same URL and same issuers. Data from a URL that a caller chose is kept
    * apart for each tenant.
    */
-  #keyOf({ kind }: DataSource, { href }: URL, issuers: readonly PathCertificate[]): string {
+  #keyOf(isChosen: boolean, { href }: URL, issuers: readonly PathCertificate[]): string {
     const identities = issuers.map(({ subjectName, subjectPublicKeyInfo }) => hashOf(subjectName.key, subjectPublicKeyInfo));
-    return JSON.stringify([kind === 'CLIENT' ? { of: this.#tenant } : null, href, identities]);
+    return JSON.stringify([isChosen ? { of: this.#tenant } : null, href, identities]);
   }
 }
 

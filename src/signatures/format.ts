@@ -13,6 +13,8 @@ export interface SignerChain {
   readonly publicKey: KeyObject;
   /** From the issuing CA up to the root, DER. */
   readonly issuers: readonly Uint8Array[];
+  /** Present if the chain is from the service's own records: a caller chose none of it. */
+  readonly isOwn?: true;
 }
 
 /** The current time, passed as an argument so that the same input gives the same bytes. */

@@ -11,8 +11,11 @@ const outcomes = ['answered', 'failed', 'abandoned'] as const;
 export interface OutgoingEnd {
   readonly kind: (typeof kinds)[number];
   readonly host: string;
-  /** `abandoned`: nobody waits for it any longer. */
-  readonly outcome: (typeof outcomes)[number];
+  /**
+   * `abandoned`: nobody waits for it any longer. `unusable`: the content of an answer, which was
+   * counted as answered before.
+   */
+  readonly outcome: (typeof outcomes)[number] | 'unusable';
   readonly why?: string;
 }
 
@@ -25,7 +28,7 @@ const silenceMs = 60_000;
 const hostsMax = 100;
 
 /**
- * Counts requests to other servers and logs failing hosts. Returns a function to be called for each
+ * Counts requests to other servers and logs hosts that fail. Returns a function to be called for each
  * request. `now` is a monotonic clock.
  */
 export function outgoingMetrics(
@@ -42,13 +45,17 @@ export function outgoingMetrics(
   for (const kind of kinds) for (const outcome of outcomes) requests.inc({ kind, outcome }, 0);
   const loggedMs = new Map<string, number>();
   return ({ kind, host, outcome, why }) => {
-    requests.inc({ kind, outcome });
-    if (outcome !== 'failed') return;
+    if (outcome !== 'unusable') requests.inc({ kind, outcome });
+    if (outcome !== 'failed' && outcome !== 'unusable') return;
     const nowMs = now();
     for (const [one, sinceMs] of loggedMs) if (nowMs - sinceMs >= silenceMs) loggedMs.delete(one);
     if (loggedMs.has(host) || loggedMs.size >= hostsMax) return;
     loggedMs.set(host, nowMs);
-    log.warn('a request to another server failed', { kind, host, reason: why });
+    log.warn(outcome === 'failed' ? 'a request to another server failed' : 'the answer of another server is of no use', {
+      kind,
+      host,
+      reason: why,
+    });
   };
 }
 

@@ -16,6 +16,11 @@ export type AuthorityAddress = URL | TimeStampAuthority;
 /** Options for obtaining time-stamps (contract §5, formats.md: Time-stamps). */
 export interface TimeStampOrder {
   readonly authorities: readonly AuthorityAddress[];
+  /**
+   * Whether messages do not tell how an exchange failed: a caller chose the addresses, and would
+   * learn about servers that it cannot reach itself. Default: they do.
+   */
+  readonly hidesFailures?: boolean | undefined;
   readonly policy?: string | undefined;
   /** Whether the request has a nonce; or the number itself, unsigned, the first octet the highest. */
   readonly nonce: boolean | Uint8Array;
@@ -59,7 +64,7 @@ export class TimeStampClient {
         try {
           return await this.#ask(authority, imprint, order);
         } catch (error) {
-          last = refusalOf(error, authority);
+          last = refusalOf(error, authority, order);
         }
       }
     }
@@ -76,18 +81,15 @@ export class TimeStampClient {
     const number = nonce instanceof Uint8Array ? nonce : nonce ? random() : undefined;
     const request = timeStampRequest(imprint, { policy, nonce: number });
     const askedAt = new Date();
-    const answer =
-      authority instanceof URL ? await this.#post(authority, request, { credentials, signal }) : await authority.respond(request);
-    const response = readTimeStampResponse(answer);
-    if ('refusal' in response) throw new Refused(response.refusal);
-    const sent = number === undefined ? undefined : readAll(der.integer(number)).content;
-    return checkTokenAhead(response.token, { imprint, nonce: sent, policy, askedAt, ...trust }, new Date(), this.#threads);
-  }
-
-  async #post(url: URL, body: Uint8Array, order: Pick<TimeStampOrder, 'credentials' | 'signal'>): Promise<Uint8Array> {
+    const tokenIn = async (answer: Uint8Array): Promise<CheckedToken> => {
+      const response = readTimeStampResponse(answer);
+      if ('refusal' in response) throw new Refused(response.refusal);
+      const sent = number === undefined ? undefined : readAll(der.integer(number)).content;
+      return checkTokenAhead(response.token, { imprint, nonce: sent, policy, askedAt, ...trust }, new Date(), this.#threads);
+    };
+    if (!(authority instanceof URL)) return tokenIn(await authority.respond(request));
     const headers = { 'Content-Type': 'application/timestamp-query', Accept: 'application/timestamp-reply' };
-    const answer = await this.#http.fetch({ url, method: 'POST', headers, body, answerMaxBytes, ...order });
-    return answer.body;
+    return this.#http.fetchAs({ url: authority, method: 'POST', headers, body: request, answerMaxBytes, credentials, signal }, tokenIn);
   }
 }
 
@@ -104,8 +106,12 @@ async function pause(seconds: number, signal: AbortSignal | undefined): Promise<
 class Refused extends Error {}
 
 /** Converts an expected error to a refusal. @throws any other error */
-function refusalOf(error: unknown, authority: AuthorityAddress): Refusal {
+function refusalOf(error: unknown, authority: AuthorityAddress, { hidesFailures = false }: Pick<TimeStampOrder, 'hidesFailures'>): Refusal {
   const name = authority instanceof URL ? `${authority.host}: ` : '';
+  if (hidesFailures && (error instanceof FetchFailed || error instanceof DerError)) {
+    const code = error instanceof FetchFailed ? 'TIMESTAMP_UNAVAILABLE' : 'TIMESTAMP_INVALID';
+    return new Refusal(code, { message: `${name}no valid answer` });
+  }
   if (error instanceof FetchFailed || error instanceof Refused)
     return new Refusal('TIMESTAMP_UNAVAILABLE', { message: `${name}${error.message}` });
   if (error instanceof TokenInvalid) return new Refusal('TIMESTAMP_INVALID', { message: `${name}${error.message}` });

@@ -382,6 +382,17 @@ describe('in two steps, with a certificate from elsewhere', () => {
     expect([codeOf(answer), messageOf(answer)]).toEqual([expected, expect.stringMatching(words)]);
   });
 
+  it('a server that only a certificate of the caller names is not asked, and the caller is told before anything is signed', async () => {
+    const [url, stamps] = ['http://127.0.0.2:1/ocsp', ['1.2.840.113583.1.1.9.1=ASN1:SEQUENCE:stamps', '[stamps]']];
+    const extensions = [`authorityInfoAccess=OCSP;URI:${url}`, ...stamps, 'version=INTEGER:1', `location=IMPLICIT:6,IA5STRING:${url}`];
+    const signer = issuing.issue('Naming', { extendedKeyUsage: '', extensions });
+    const notAllowed = expect.stringMatching(/callers may not name the host 127\.0\.0\.2/) as unknown;
+    const status = await preSigned({ timeStamp: {}, longTermValidation: {} }, { signer });
+    expect([codeOf(status), messageOf(status)]).toEqual(['2/233', notAllowed]);
+    const stamped = await preSigned({ timeStamp: { URLSource: 'CERTIFICATE' } }, { signer });
+    expect([codeOf(stamped), messageOf(stamped)]).toEqual(['2/231', notAllowed]);
+  });
+
   it('a chain that does not lead up to the root is told before anything is signed at level LT', async () => {
     const answer = await preSigned({ timeStamp: {}, longTermValidation: longTermValidation() }, { chain: [issuing] });
     expect([codeOf(answer), messageOf(answer)]).toEqual(['2/233', expect.stringContaining('certificateChain')]);

@@ -54,6 +54,7 @@ const question = (over: Partial<RevocationQuestion> = {}, crl: DataSource = from
   certificate: read(good),
   issuer,
   wanted: { choice: 'CRL', ocsp: { kind: 'CERTIFICATE' }, crl },
+  isVouchedFor: true,
   at: new Date(),
   ...over,
 });

@@ -50,6 +50,7 @@ const question = (certificate: CertificateFiles, over: Partial<RevocationQuestio
   certificate: read(certificate),
   issuer,
   wanted: { ocsp: from('/ocsp'), crl: from('/crl'), ...over },
+  isVouchedFor: true,
   at: new Date(),
 });
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 });

@@ -14,6 +14,7 @@ import { Refusal } from '../../src/result-codes.ts';
 import { RevocationSources, type OwnAuthority } from '../../src/revocation/revocation-data.ts';
 import type { AskedLevel } from '../../src/signatures/levels/asked-level.ts';
 import type { LevelOrder } from '../../src/signatures/levels/level-order.ts';
+import { alwaysVouched } from '../../src/signatures/levels/vouching.ts';
 import { prepareSignatures } from '../../src/signatures/prepare-signatures.ts';
 import { completeSignatures, evidenceNotices, type SignatureEvidence } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -93,6 +94,7 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
     sources: new RevocationSources(http, threads, (issuer) => authorities.get(issuer.subjectName.key)),
     ofSigner: wanted,
     ofAuthorities: wanted,
+    vouches: { forSigner: alwaysVouched, forOthers: alwaysVouched },
     now: () => new Date(),
   };
 }

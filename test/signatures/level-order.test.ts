@@ -44,6 +44,7 @@ async function trustOf(addresses: AskedLevel['timeStamp']['addresses'], anyRoot:
     ownAuthority: () => undefined,
     server: { authorities: () => [new URL(url)], crlUrls: [], ocspUrls: [] },
     timeStampTrust: () => ({ anchors: [], intermediates: [] }),
+    namingAnchors: () => [],
   };
   const order = new Levels(services, { anyRoot, allowSha1: false }).order(asked(addresses), signer);
   await expect(order.stamp({ hash: 'sha256', value: Buffer.alloc(32) }, AbortSignal.timeout(1000))).rejects.toThrow('nobody is asked');

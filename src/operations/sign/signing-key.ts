@@ -90,5 +90,5 @@ async function identityKey(
 export function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
   const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
   if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is no longer configured`);
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers };
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers, isOwn: true };
 }

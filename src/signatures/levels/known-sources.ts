@@ -1,7 +1,9 @@
 import { isSelfSigned, type PathCertificate } from '../../x509/path/path-certificate.ts';
-import { isHttpUrl } from '../../outgoing/url-rules.ts';
+import type { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
+import { httpUrl, isHttpUrl, notVouchedFor } from '../../outgoing/url-rules.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { DataSource, OwnAuthority, WantedData } from '../../revocation/revocation-data.ts';
+import type { Vouches } from './vouching.ts';
 
 /** Chain of a signer, from its certificate up, with the requested revocation data. */
 interface SignerSources {
@@ -10,6 +12,8 @@ interface SignerSources {
   readonly ofAuthorities: WantedData;
   /** Returns the service's own revocation data for an issuer's certificates. */
   readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
+  readonly http: Pick<OutgoingHttp, 'isClientHost'>;
+  readonly vouches: Vouches;
   /** Members of the request that name the sources, for messages. */
   readonly fields: { readonly ofSigner: string; readonly ofAuthorities: string };
 }
@@ -20,7 +24,8 @@ interface SignerSources {
  * request would not help.
  * @throws {Refusal} REVOCATION_UNAVAILABLE
  */
-export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority, fields }: SignerSources): void {
+export function checkSourcesNamed(all: SignerSources): void {
+  const { certificates, ofSigner, ofAuthorities, ownAuthority, fields, http, vouches } = all;
   for (const [index, certificate] of certificates.entries()) {
     if (isSelfSigned(certificate)) continue;
     const isSigner = index === 0;
@@ -32,16 +37,22 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
     const wanted = choice ?? (own?.ocspAnswer !== undefined || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
     const field = isSigner ? fields.ofSigner : fields.ofAuthorities;
     const crlUrls = certificate.distributionPoints.flatMap((point) => (point.kind === 'uri' ? [point.text] : []));
-    if (wanted !== 'CRL' && !isNamed(ocsp, certificate.ocspUrls, own?.ocspAnswer))
-      throw unavailable(`no OCSP responder is known for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);
-    if (wanted !== 'OCSP' && !isNamed(crl, crlUrls, own?.crl))
-      throw unavailable(`no CRL is known for ${name}: ${whereTo(crl, 'CRL', field)}`);
+    const check = (data: 'OCSP' | 'CRL', source: DataSource, inCertificate: readonly string[], ownData: unknown): void => {
+      if (source.kind !== 'CLIENT' && ownData !== undefined) return;
+      const what = data === 'OCSP' ? 'OCSP responder' : 'CRL';
+      const urls = source.kind === 'CERTIFICATE' ? inCertificate.filter(isHttpUrl).map(httpUrl) : source.urls;
+      const [first] = urls;
+      if (first === undefined) throw unavailable(`no ${what} is known for ${name}: ${whereTo(source, data, field)}`);
+      const mayBeAsked =
+        source.kind !== 'CERTIFICATE' || vouches(certificate, certificates.slice(index + 1)) || urls.some((url) => http.isClientHost(url));
+      if (!mayBeAsked)
+        throw unavailable(
+          `the ${what} that ${name} names is not asked for: ${notVouchedFor(first.hostname)}; ${whereTo(source, data, field)}`,
+        );
+    };
+    if (wanted !== 'CRL') check('OCSP', ocsp, certificate.ocspUrls, own?.ocspAnswer);
+    if (wanted !== 'OCSP') check('CRL', crl, crlUrls, own?.crl);
   }
-}
-
-function isNamed(source: DataSource, inCertificate: readonly string[], own: unknown): boolean {
-  if (source.kind !== 'CLIENT' && own !== undefined) return true;
-  return source.kind === 'CERTIFICATE' ? inCertificate.some(isHttpUrl) : source.urls.length > 0;
 }
 
 function whereTo({ kind }: DataSource, data: 'OCSP' | 'CRL', field: string): string {

@@ -1,19 +1,19 @@
-import { timeStampUrlOf } from '../../certificates/time-stamp-url.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
-import { httpUrl, UrlRefused } from '../../outgoing/url-rules.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { DataSource, OwnAuthority, RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
+import type { OwnAuthority, RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from '../../timestamp/request.ts';
 import type { TimeStampAuthority } from '../../timestamp/time-stamp-authority.ts';
-import type { AuthorityAddress, TimeStampClient } from '../../timestamp/time-stamp-client.ts';
+import type { TimeStampClient } from '../../timestamp/time-stamp-client.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import type { Addresses, AskedLevel, StatusData, Tolerance } from './asked-level.ts';
+import type { AskedLevel, Tolerance } from './asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { checkSourcesNamed } from './known-sources.ts';
+import { clientUrl, configuredAuthorities, timeStampAuthorities, wantedData, type ConfiguredServers } from './named-servers.ts';
 import { checkSignerPath, signerCertificates, verifySignerChain } from './signer-path.ts';
+import { alwaysVouched, vouchedBy, type Vouches } from './vouching.ts';
 
 /** Services and settings for one signature above baseline B. */
 export interface LevelOrder {
@@ -26,6 +26,8 @@ export interface LevelOrder {
   readonly threads: Pick<WorkThreads, 'run'>;
   readonly ofSigner: WantedData;
   readonly ofAuthorities: WantedData;
+  /** Whose certificates may name servers: of the signer's chain, and of other authorities'. */
+  readonly vouches: { readonly forSigner: Vouches; readonly forOthers: Vouches };
   /** Undefined: the status of every certificate must be good. */
   readonly tolerance?: Tolerance | undefined;
   readonly now: () => Date;
@@ -44,11 +46,9 @@ export interface LevelServices {
   /** Returns the service's own revocation data for an issuer's certificates. */
   readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
   /** Addresses for URLSource SERVER. */
-  readonly server: {
-    readonly authorities: () => readonly AuthorityAddress[];
-    readonly crlUrls: readonly URL[];
-    readonly ocspUrls: readonly URL[];
-  };
+  readonly server: ConfiguredServers;
+  /** Returns the authorities whose certificates, and those below them, may name servers. */
+  readonly namingAnchors: () => readonly PathCertificate[];
   /** Returns the trust anchors of time-stamp authorities and intermediate certificates. */
   readonly timeStampTrust: () => { readonly anchors: readonly PathCertificate[]; readonly intermediates: readonly PathCertificate[] };
   /** Time limit for all requests to other servers on behalf of one caller's request. */
@@ -84,7 +84,7 @@ export class Levels {
   /**
    * Returns the services and settings with which the requested level is reached for this signer.
    * Sends no requests yet.
-   * @throws {Refusal} TIMESTAMP_UNAVAILABLE if no authority is known; UNSUPPORTED for a host that
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE if no authority is known that may be asked; UNSUPPORTED for a host that
    * is not (or no longer) allowed
    */
   order(asked: AskedLevel, signer: SignerChain): LevelOrder {
@@ -119,16 +119,19 @@ export class Levels {
    * CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's chain; UNSUPPORTED
    */
   async check(asked: AskedLevel, signer: SignerChain, { hash }: { readonly hash: HashName }): Promise<void> {
-    const { ofSigner, ofAuthorities, threads } = this.order(asked, signer);
-    await verifySignerChain(signer, threads);
+    // Whether the chain is vouched for depends on its signatures too.
+    await verifySignerChain(signer, this.#services.threads);
+    const { ofSigner, ofAuthorities, vouches } = this.order(asked, signer);
     checkSignerPath(signer, new Date());
-    const { ownAuthority } = this.#services;
+    const { ownAuthority, http } = this.#services;
     const { level, tolerance } = asked;
     if (level !== 'T' && tolerance?.cancelOnError !== false) {
       const fields = tolerance === undefined ? longTermFields : revocationDataFields;
-      checkSourcesNamed({ certificates: signerCertificates(signer), ofSigner, ofAuthorities, ownAuthority, fields });
+      const certificates = signerCertificates(signer);
+      checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority, fields, http, vouches: vouches.forSigner });
     }
-    const authorities = timeStampAuthorities(asked.timeStamp.addresses, signer, this.#services);
+    const rules = { ...this.#services, vouches: vouches.forSigner };
+    const { authorities } = timeStampAuthorities(asked.timeStamp.addresses, signer, rules);
     const imprintHashes = [asked.timeStamp.hash, ...(asked.level === 'LTA' ? [hash] : [])];
     for (const authority of authorities) {
       // A remote authority may support what the service's own does not.
@@ -165,74 +168,23 @@ function levelOrder(
 ): LevelOrder {
   const { timeStamps, revocation, threads, timeStampTrust, totalSeconds } = services;
   const { addresses, hash, policy, nonce, credentials, recovery } = timeStamp;
-  const authorities = timeStampAuthorities(addresses, signer, services);
+  const forOthers = vouchedBy(services.namingAnchors);
+  const vouches = { forSigner: signer.isOwn === true ? alwaysVouched : forOthers, forOthers };
+  const { authorities, areCallersChoice } = timeStampAuthorities(addresses, signer, { ...services, vouches: vouches.forSigner });
   const trust = { ...timeStampTrust(), anyRoot: anyRoot && addresses.source === 'CLIENT', allowSha1 };
   return {
     level,
-    stamp: async (imprint, signal) => timeStamps.stamp(imprint, { authorities, policy, nonce, credentials, recovery, trust, signal }),
+    stamp: async (imprint, signal) =>
+      timeStamps.stamp(imprint, { authorities, hidesFailures: areCallersChoice, policy, nonce, credentials, recovery, trust, signal }),
     imprintHash: hash,
     sources: revocation,
     threads,
     ofSigner: wantedData(ofSigner, services),
     ofAuthorities: wantedData(ofAuthorities, services),
+    vouches,
     tolerance,
     now: () => new Date(),
     totalSeconds,
     allowSha1,
   };
-}
-
-/** @throws {Refusal} TIMESTAMP_UNAVAILABLE, UNSUPPORTED */
-function timeStampAuthorities(
-  addresses: Addresses,
-  { certificate }: SignerChain,
-  { http, server }: LevelServices,
-): readonly AuthorityAddress[] {
-  if (addresses.source === 'CLIENT') return addresses.urls.map((url) => clientUrl(url, http));
-  if (addresses.source === 'SERVER') return configuredAuthorities(server);
-  const named = timeStampUrlOf(certificate);
-  if (named === undefined)
-    throw new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the signer certificate names no time-stamp authority (URLSource CERTIFICATE)' });
-  try {
-    return [httpUrl(named)];
-  } catch (error) {
-    if (!(error instanceof UrlRefused)) throw error;
-    throw new Refusal('TIMESTAMP_UNAVAILABLE', {
-      message: `the time-stamp authority of the signer certificate: ${error.message}`,
-      cause: error,
-    });
-  }
-}
-
-/** @throws {Refusal} TIMESTAMP_UNAVAILABLE */
-function configuredAuthorities(server: LevelServices['server']): readonly AuthorityAddress[] {
-  const configured = server.authorities();
-  if (configured.length > 0) return configured;
-  throw new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is configured (URLSource SERVER)' });
-}
-
-function wantedData({ choice, ocsp, crl }: StatusData, { http, server }: LevelServices): WantedData {
-  const source = (addresses: Addresses, configured: readonly URL[]): DataSource =>
-    addresses.source === 'CLIENT'
-      ? { kind: 'CLIENT', urls: addresses.urls.map((url) => clientUrl(url, http)) }
-      : addresses.source === 'SERVER'
-        ? { kind: 'SERVER', urls: configured }
-        : { kind: 'CERTIFICATE' };
-  return { choice, ocsp: source(ocsp, server.ocspUrls), crl: source(crl, server.crlUrls) };
-}
-
-/**
- * Returns a URL from a caller.
- * @throws {Refusal} FIELD_INVALID for a scheme other than http and https, UNSUPPORTED for a host
- * that is not allowed
- */
-function clientUrl(text: string, http: Pick<OutgoingHttp, 'clientUrl'>, at?: string): URL {
-  try {
-    return http.clientUrl(text);
-  } catch (error) {
-    if (!(error instanceof UrlRefused)) throw error;
-    const isScheme = error.reason === 'scheme';
-    const message = isScheme ? error.message : `${error.message} (outgoing.clientHosts of the configuration)`;
-    throw new Refusal(isScheme ? 'FIELD_INVALID' : 'UNSUPPORTED', { message, cause: error, ...(at === undefined ? {} : { at }) });
-  }
 }

@@ -3,6 +3,7 @@ import { Refusal } from '../../result-codes.ts';
 import type { Tolerance } from './asked-level.ts';
 import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
 import { undetermined } from '../../revocation/status.ts';
+import type { Vouches } from './vouching.ts';
 
 /** A path whose certificates must be shown to be good. */
 export interface LongTermPath {
@@ -18,6 +19,8 @@ export interface LongTermPath {
   /** Revocation data wanted for the first certificate, and for those above it. */
   readonly leaf: WantedData;
   readonly authorities: WantedData;
+  /** Whether a certificate of the path may name servers that callers may not. */
+  readonly vouches: Vouches;
   /** What is tolerated of the first certificate; absent: it must be good. */
   readonly tolerated?: Tolerance['ofSigner'] | undefined;
 }
@@ -93,7 +96,7 @@ interface CertificateData extends Pick<RevocationData, 'crls' | 'ocspAnswers'> {
 }
 
 async function dataOf(
-  { certificates, isAnchored, of, leaf, authorities, tolerated }: LongTermPath,
+  { certificates, isAnchored, of, leaf, authorities, vouches, tolerated }: LongTermPath,
   { sources, cancelOnError, ...when }: Gathering,
 ): Promise<CertificateData[]> {
   const below = certificates.filter((one) => !isSelfSigned(one) && !(isAnchored && one === certificates.at(-1)));
@@ -105,7 +108,10 @@ async function dataOf(
       const data: RevocationData =
         issuer === undefined
           ? { status: undetermined('its issuer is unknown, so its status cannot be determined'), crls: [], ocspAnswers: [] }
-          : await sources.of({ certificate, issuer, wanted: isLeaf ? leaf : authorities, ...when });
+          : await sources.of({
+              ...{ certificate, issuer, wanted: isLeaf ? leaf : authorities, ...when },
+              isVouchedFor: vouches(certificate, certificates.slice(index + 1)),
+            });
       return { ...judged(data, name, { tolerated: isLeaf ? tolerated : undefined, cancelOnError }), hasIssuer: issuer !== undefined };
     }),
   );

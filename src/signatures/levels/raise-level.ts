@@ -127,7 +127,7 @@ async function additionsOf(
 
 function signerPath(
   chain: SignerChain,
-  { ofSigner, ofAuthorities, tolerance }: Pick<Carried, 'ofSigner' | 'ofAuthorities' | 'tolerance'>,
+  { ofSigner, ofAuthorities, vouches, tolerance }: Pick<Carried, 'ofSigner' | 'ofAuthorities' | 'vouches' | 'tolerance'>,
 ): LongTermPath {
   return {
     certificates: signerCertificates(chain),
@@ -135,12 +135,13 @@ function signerPath(
     of: 'signer certificate',
     leaf: ofSigner,
     authorities: ofAuthorities,
+    vouches: vouches.forSigner,
     tolerated: tolerance?.ofSigner,
   };
 }
 
 /** The chain of the time-stamp authority uses the sources of the authorities (formats.md). */
-function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: Carried): LongTermPath {
+function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities, vouches }: Carried): LongTermPath {
   return {
     certificates: [...path.toReversed(), anchor],
     // The status of the authority's own certificate is needed even if that certificate is an
@@ -149,6 +150,8 @@ function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: 
     of: 'certificate of the time-stamp authority',
     leaf: ofAuthorities,
     authorities: ofAuthorities,
+    // Where any root will do, the authority may be one that only the caller trusts.
+    vouches: vouches.forOthers,
   };
 }
 
