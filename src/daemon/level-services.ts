@@ -47,8 +47,8 @@ export function levelServices(config: LevelConfig, own: OwnServices): LevelServi
     ended: (asked, failure) => {
       own.asked(outgoingEnd(asked, failure));
     },
-    unusable: (asked, { message }) => {
-      own.asked({ kind: kindOf(asked), host: asked.url.host, outcome: 'unusable', why: message });
+    unusable: (asked, why) => {
+      own.asked(unusableAnswer(asked, why));
     },
   });
   const anchors = timeStamps.anchors.flatMap((file) => anchorsIn('timeStamps.anchors', file));
@@ -151,6 +151,11 @@ export function outgoingEnd(asked: OutgoingRequest, failure: Error | undefined):
   const of = { kind: kindOf(asked), host: asked.url.host };
   if (failure === undefined) return { ...of, outcome: 'answered' };
   return { ...of, outcome: isAbandoned(asked) ? 'abandoned' : 'failed', why: failure.message };
+}
+
+/** Describes an answer whose content is of no use, for the log. */
+export function unusableAnswer(asked: OutgoingRequest, { message }: Error): OutgoingEnd {
+  return { kind: kindOf(asked), host: asked.url.host, outcome: 'unusable', why: message };
 }
 
 /** Tells the kinds apart by what is sent: CRLs are fetched, the others are asked. */

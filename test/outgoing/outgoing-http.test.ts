@@ -1,8 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { OutgoingConfig } from '../../src/config/outgoing-config.ts';
 import { FetchFailed, OutgoingHttp, type OutgoingSettings } from '../../src/outgoing/outgoing-http.ts';
-import { isPublicAddress } from '../../src/outgoing/special-addresses.ts';
+import { isPublicAddress, Networks } from '../../src/outgoing/special-addresses.ts';
 import { httpUrl, UrlRefused } from '../../src/outgoing/url-rules.ts';
 
 const loopback = ['127.0.0.0/8', '::1/128'];
@@ -104,6 +105,34 @@ describe('forbidden addresses', () => {
   test('an address that is allowed does not open its neighbours', async () => {
     await expect(get('http://10.0.0.1/', { privateNetworks: ['10.1.0.0/16'] })).rejects.toThrow(/not public/);
     await expect(get('http://[::ffff:10.0.0.1]/', { privateNetworks: ['127.0.0.0/8'] })).rejects.toThrow(/not public/);
+  });
+
+  test('a network with a port is open at that port alone, one without a port at all', () => {
+    const networks = new Networks(['10.1.0.0/16:8080', '10.1.0.0/16:80', '10.2.0.0/16', 'fd00::/8:443', '::1/128']);
+    const allowed = [
+      ['10.1.2.3', 8080],
+      ['10.1.2.3', 80],
+      ['10.2.0.1', 9],
+      ['fd12::1', 443],
+      ['::1', 1],
+    ] as const;
+    const others = [
+      ['10.1.2.3', 81],
+      ['10.3.0.1', 8080],
+      ['fd12::1', 80],
+      ['fe80::1', 443],
+      ['10.1.2.3', undefined],
+    ] as const;
+    expect(allowed.filter(([address, port]) => !networks.has(address, port))).toEqual([]);
+    expect(others.filter(([address, port]) => networks.has(address, port))).toEqual([]);
+  });
+
+  test.each([
+    ...['10.0.0.0', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8:', '10.0.0.0/8:0', '10.0.0.0/8:65536', '10.0.0.0/8:80,81'],
+    ...['fd00::/8:x', 'intranet/8'],
+  ])('%s is no network', (text) => {
+    expect(() => new Networks([text])).toThrow(RangeError);
+    expect(OutgoingConfig.safeParse({ privateNetworks: [text] }).success).toBe(false);
   });
 
   test.each([

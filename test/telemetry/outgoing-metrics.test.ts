@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
-import { outgoingEnd } from '../../src/daemon/level-services.ts';
+import { outgoingEnd, unusableAnswer } from '../../src/daemon/level-services.ts';
 import { FetchFailed, OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { outgoingMetrics } from '../../src/telemetry/outgoing-metrics.ts';
 import { AnsweringServer } from '../support/answering-server.ts';
@@ -19,6 +19,9 @@ test('requests to other servers are counted by kind and outcome, and a failing h
     ...{ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 },
     ended: (asked, failure) => {
       told(outgoingEnd(asked, failure));
+    },
+    unusable: (asked, why) => {
+      told(unusableAnswer(asked, why));
     },
   }).ofTenant('demo');
   const server = await AnsweringServer.start(() => Buffer.from('an answer'));
@@ -46,13 +49,23 @@ test('requests to other servers are counted by kind and outcome, and a failing h
   nowMs = 120_000;
   await expect(http.fetch({ ...crl, signal: AbortSignal.abort() })).rejects.toThrow(FetchFailed);
   expect(log.lines).toHaveLength(2);
+
+  // An answer that is of no use is counted as answered, and the log names its host too.
+  nowMs = 180_000;
+  server.answering = () => Buffer.from('nonsense');
+  const read = (): never => {
+    throw new Error('no list');
+  };
+  for (let round = 0; round < 2; round += 1) await expect(http.fetchAs(crl, read)).rejects.toThrow('no list');
+  const unusable = { kind: 'CRL', host, reason: 'no list' };
+  expect(log.lines.slice(2)).toEqual([`the answer of another server is of no use ${JSON.stringify(unusable)}`]);
   const text = await registry.metrics();
   for (const [kind, outcome, count] of [
     ['time-stamp', 'answered', 1],
     ['time-stamp', 'failed', 1],
     ['OCSP', 'answered', 1],
     ['OCSP', 'failed', 1],
-    ['CRL', 'answered', 2],
+    ['CRL', 'answered', 4],
     ['CRL', 'failed', 3],
     ['CRL', 'abandoned', 1],
   ] as const)

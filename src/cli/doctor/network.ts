@@ -41,7 +41,7 @@ function membersWithServers({
     ['messages.sms', messages?.sms !== undefined],
     ['messages.email', messages?.email !== undefined],
     ['timeStamps.urls', timeStamps.urls.length > 0],
-    ['revocation', revocation.crlUrls.length + revocation.ocspUrls.length > 0],
+    ['revocation', revocation.crlUrls.length + revocation.ocspUrls.length + revocation.anchors.length > 0],
     ['outgoing.clientHosts', outgoing.clientHosts.length > 0],
     ['transferStore.s3', transferStore?.s3 !== undefined],
     ['audit.syslog', audit.syslog !== undefined],
