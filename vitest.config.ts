@@ -83,7 +83,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
   hookTimeout: 240_000,
   // One second, which vitest would wait, is short on a busy machine.
   expect: { poll: { timeout: 60_000 } },
-  execArgv: ['--disable-warning=ExperimentalWarning'],
+  execArgv: ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'],
   // Each file loads its modules anew, and Node does that faster than vite's own loader.
   experimental: { viteModuleRunner: false },
 };

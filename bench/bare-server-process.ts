@@ -14,7 +14,7 @@ export interface BareServer {
 export async function startBareServer({ server, caCertificate }: ScratchCertificates, answerBytes: number): Promise<BareServer> {
   const script = fileURLToPath(new URL('./bare-server.ts', import.meta.url));
   const options = ['--cert', server.certificate, '--key', server.key, '--ca', caCertificate, '--answer-bytes', String(answerBytes)];
-  const child = spawn(process.execPath, ['--no-warnings', script, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--disable-sigusr1', '--no-warnings', script, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const port = await firstLine(child.stdout);
   if (child.pid === undefined || port === undefined) throw new Error('the bare server did not start');

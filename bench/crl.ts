@@ -23,7 +23,7 @@ export function measureCrl(): string {
 }
 
 function measureOnce(): CrlCost {
-  const printed = execFileSync(process.execPath, [join(projectRoot, 'bench', 'crl-process.ts'), String(entries)], {
+  const printed = execFileSync(process.execPath, ['--disable-sigusr1', join(projectRoot, 'bench', 'crl-process.ts'), String(entries)], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });

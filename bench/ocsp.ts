@@ -100,7 +100,9 @@ async function bareRate(request: Request, answer: Response): Promise<number> {
   writeFileSync(headers, JSON.stringify([...answer.headers].filter(([name]) => !dropped.has(name)).flat()));
   writeFileSync(body, Buffer.from(await answer.arrayBuffer()));
   const script = join(projectRoot, 'bench', 'bare-plain-server.ts');
-  const child = spawn(process.execPath, ['--no-warnings', script, body, headers], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--disable-sigusr1', '--no-warnings', script, body, headers], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'close');
   try {
     for await (const port of createInterface({ input: child.stdout })) {

@@ -84,7 +84,7 @@ async function isReady(opsUrl: string): Promise<boolean> {
 }
 
 function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
-  execFileSync(process.execPath, [join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
+  execFileSync(process.execPath, ['--disable-sigusr1', join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
     env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
     stdio: 'ignore',
   });

@@ -51,7 +51,11 @@ function fileLines(size: number, parent: string): string[] {
 
 function figures(mode: 'time' | 'memory', file: string): unknown {
   const script = fileURLToPath(new URL('./xades-file.ts', import.meta.url));
-  return JSON.parse(execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, mode, file], { encoding: 'utf8' }));
+  return JSON.parse(
+    execFileSync(process.execPath, ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', script, mode, file], {
+      encoding: 'utf8',
+    }),
+  );
 }
 
 /** A document of many small elements, as business data is. */

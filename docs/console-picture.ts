@@ -64,7 +64,9 @@ try {
     await delay(120 + (round % 7) * 40);
   }
 
-  const printed = execFileSync(process.execPath, ['dist/cli.js', '--config', configFile, '--json', 'console'], { encoding: 'utf8' });
+  const printed = execFileSync(process.execPath, ['--disable-sigusr1', 'dist/cli.js', '--config', configFile, '--json', 'console'], {
+    encoding: 'utf8',
+  });
   const { url } = z.object({ url: z.string() }).parse(JSON.parse(printed));
   const browser = await startBrowser();
   const page = await browser.newPage({ viewport: { width: 1240, height: 742 } });

@@ -2,7 +2,8 @@
  * Functions that Node lacks for a service under systemd: a datagram to the service manager's
  * socket, the peer's user of a Unix socket, how much of a connection its peer has acknowledged, the
  * numbers of users and groups, a user's groups, access to files as another user, whether the kernel's
- * clock is synchronised, and the return of free memory to the kernel. The datagram must come from the main process, since a unit with NotifyAccess=main
+ * clock is synchronised, the protection of this process's memory, and the return of free memory to the
+ * kernel. The datagram must come from the main process, since a unit with NotifyAccess=main
  * accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
@@ -17,11 +18,13 @@
 #include <netinet/in.h>
 #include <node_api.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -402,6 +405,17 @@ static napi_value js_clock_error(napi_env env, napi_callback_info info) {
 }
 
 /*
+ * guardMemory(): neither other processes of the same user (ptrace(2), /proc/pid/mem) nor core dumps
+ * (core(5)) get this process's memory from now on, and SIGUSR1 is ignored, however Node was started.
+ */
+static napi_value js_guard_memory(napi_env env, napi_callback_info info) {
+  (void)info;
+  const struct sigaction ignored = {.sa_handler = SIG_IGN};
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || sigaction(SIGUSR1, &ignored, NULL) < 0) return throw_errno(env, errno);
+  return NULL;
+}
+
+/*
  * releaseFreeMemory(): returns the free pages of the C library's heaps to the kernel
  * (malloc_trim(3)).
  */
@@ -435,6 +449,7 @@ NAPI_MODULE_INIT() {
     {"accessFilesAs", NULL, js_access_files_as, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
     {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"guardMemory", NULL, js_guard_memory, NULL, NULL, NULL, napi_enumerable, NULL},
     {"releaseFreeMemory", NULL, js_release_free_memory, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;

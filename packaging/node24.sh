@@ -11,4 +11,5 @@ if [ ! -x "$runtime" ]; then
 fi
 PATH=$runtime_directory/bin:$PATH
 export PATH
-exec "$runtime" "$@"
+# SIGUSR1 would open the inspector, through which any local user reads the memory of the process.
+exec "$runtime" --disable-sigusr1 "$@"

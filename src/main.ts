@@ -4,7 +4,7 @@ import { ConfigError } from './config/config-error.ts';
 import { Parts } from './daemon/parts.ts';
 import { startService } from './daemon/start.ts';
 import { closeFailedStart } from './daemon/stopping.ts';
-import { nameProcess } from './service/process-name.ts';
+import { beginProcess } from './service/own-process.ts';
 import { withPriority } from './telemetry/journal-priority.ts';
 import { createLog } from './telemetry/log.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
@@ -29,7 +29,7 @@ async function start(config: Config, configPath: string): Promise<void> {
 }
 
 const { config: configPath } = programArguments('signetd', {});
-nameProcess('signetd');
+beginProcess('signetd');
 // State, sockets and logs are for this user alone.
 process.umask(0o077);
 try {

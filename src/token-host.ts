@@ -1,7 +1,7 @@
 import { programArguments } from './config/arguments.ts';
 import { loadTokenConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
-import { nameProcess } from './service/process-name.ts';
+import { beginProcess } from './service/own-process.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import { withPriority } from './telemetry/journal-priority.ts';
@@ -18,7 +18,7 @@ const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
   'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; only for this process's user",
 });
-nameProcess('signetd-token');
+beginProcess('signetd-token');
 if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));

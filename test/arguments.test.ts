@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
 const run = (program: string, ...args: readonly string[]) =>
-  spawnSync(process.execPath, [`dist/${program}.js`, ...args], { encoding: 'utf8' });
+  spawnSync(process.execPath, ['--disable-sigusr1', `dist/${program}.js`, ...args], { encoding: 'utf8' });
 
 it.each([
   ['main', 'signetd'],

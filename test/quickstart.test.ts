@@ -137,7 +137,7 @@ describe('the quickstart', () => {
     const file = join(directory, 'letter.txt');
     writeFileSync(file, 'not to be lost');
     const run = (program: string, named: string): string =>
-      execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      execFileSync(process.execPath, ['--disable-sigusr1', '--input-type=module', '--eval', program], {
         env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: named },
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'pipe'],

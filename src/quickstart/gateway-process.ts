@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { processFlags } from '../service/node-flags.ts';
 import { hasGateways, makeGatewaySecrets, readGatewayPorts, type GatewayPorts } from './gateway-settings.ts';
 import { layout, projectDirectory } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
@@ -77,12 +78,16 @@ async function startGateways(): Promise<void> {
   const log = openSync(layout.gateways.log, 'a', 0o600);
   const logStart = statSync(layout.gateways.log).size;
   // The argument only identifies this process; nothing reads it.
-  const child = spawn(process.execPath, [join(projectDirectory, 'dist', 'quickstart', 'gateways.js'), layout.gateways.ports], {
-    cwd: layout.directory,
-    env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: layout.directory },
-    detached: true,
-    stdio: ['ignore', log, log],
-  });
+  const child = spawn(
+    process.execPath,
+    [...processFlags, join(projectDirectory, 'dist', 'quickstart', 'gateways.js'), layout.gateways.ports],
+    {
+      cwd: layout.directory,
+      env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: layout.directory },
+      detached: true,
+      stdio: ['ignore', log, log],
+    },
+  );
   closeSync(log);
   let ended = false;
   child.once('exit', () => {

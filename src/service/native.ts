@@ -52,6 +52,12 @@ interface Native {
    * negative when it is freed.
    */
   adjustExternalMemory(bytes: number): void;
+  /**
+   * From now on, no other process without privileges reads this one's memory or traces it, no core
+   * dump is made of it, and SIGUSR1 is ignored.
+   * @throws {Error} if the kernel refuses
+   */
+  guardMemory(): void;
   /** Returns the free pages of the C library's heaps to the kernel. */
   releaseFreeMemory(): void;
 }

@@ -87,7 +87,7 @@ describe('the admin socket', () => {
     chmodSync(directory, 0o755);
     chmodSync(socketPath, 0o666);
     const script = `require('node:net').connect(${JSON.stringify(socketPath)}).end('{"command":"status"}\\n').resume()`;
-    await promisify(execFile)(process.execPath, ['--eval', script], { uid: 65_534, gid: 65_534, cwd: '/' });
+    await promisify(execFile)(process.execPath, ['--disable-sigusr1', '--eval', script], { uid: 65_534, gid: 65_534, cwd: '/' });
     expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: 65_534 }]);
   });
 

@@ -38,9 +38,13 @@ const statePath = (): string => join(directory, 'state.sqlite');
 
 /** Lets the process write, kills it after so many records, and answers the requests that it had said to be recorded. */
 async function killedAfter(records: number, work = 'write'): Promise<string[]> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, logDirectory, statePath(), keyFile, work], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', program, logDirectory, statePath(), keyFile, work],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text;

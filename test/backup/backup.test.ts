@@ -265,7 +265,7 @@ it('the commands of docs/backup.md do what it says', async () => {
   mkdirSync(workplace);
   const blocks = shellBlocks(readFileSync('docs/backup.md', 'utf8'));
   expect(blocks.length).toBeGreaterThan(7);
-  const signetctlHere = `signetctl() { "${process.execPath}" "${resolve('dist/cli.js')}" --config "${service.description.configFile}" "$@"; }`;
+  const signetctlHere = `signetctl() { "${process.execPath}" --disable-sigusr1 "${resolve('dist/cli.js')}" --config "${service.description.configFile}" "$@"; }`;
   const script = ['set -euo pipefail', signetctlHere, ...blocks.flatMap(({ commands }) => [commands, `echo '${separator}'`])].join('\n');
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: workplace });
   const printed = stdout.split(`${separator}\n`);

@@ -32,7 +32,7 @@ it('a kill of backup create at any moment leaves no file or a whole one, and the
   const args = ['--config', service.description.configFile, 'backup', 'create', '--output', backup, '--recipient', operator.recipient];
   let killed = 0;
   for (let round = 0; round < repetitions(3); round += 1) {
-    const child = spawn(process.execPath, ['dist/cli.js', ...args], { stdio: 'ignore' });
+    const child = spawn(process.execPath, ['--disable-sigusr1', 'dist/cli.js', ...args], { stdio: 'ignore' });
     const ended = once(child, 'exit');
     // Any moment from the start of the program to after its end.
     await delay(randomInt(0, 900));
@@ -54,7 +54,7 @@ it('an interrupt leaves nothing', async () => {
   const backup = operator.file('interrupted.age');
   const args = ['--config', service.description.configFile, 'backup', 'create', '--output', backup, '--recipient', operator.recipient];
   for (let round = 0; round < repetitions(5); round += 1) {
-    const child = spawn(process.execPath, ['dist/cli.js', ...args], { stdio: 'ignore' });
+    const child = spawn(process.execPath, ['--disable-sigusr1', 'dist/cli.js', ...args], { stdio: 'ignore' });
     const ended = once(child, 'exit');
     await expect.poll(() => leftovers().length > 0 || child.exitCode !== null, { interval: 1, timeout: 60_000 }).toBe(true);
     await delay(randomInt(0, 20));

@@ -76,7 +76,7 @@ const verify = async (input: string): Promise<CommandRun> => run(input, '--certi
 
 /** Runs the built program. */
 function piped(input: string | Uint8Array, ...args: string[]): CommandRun {
-  const command = ['dist/cli.js', '--config', join(directory, 'none.yaml'), 'twoddoc', 'decode', '-', ...args];
+  const command = ['--disable-sigusr1', 'dist/cli.js', '--config', join(directory, 'none.yaml'), 'twoddoc', 'decode', '-', ...args];
   const { status, stdout, stderr } = spawnSync(process.execPath, command, { input, encoding: 'utf8' });
   return { status, stdout, stderr };
 }

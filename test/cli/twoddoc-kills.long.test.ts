@@ -32,7 +32,18 @@ it('signetctl twoddoc identity add, killed at any moment, leaves a complete key 
     writeFileSync(configPath, stringify(config), { mode: 0o600 });
     const directory = mkdtempSync(join(scratch.directory, 'request-'));
     const args = ['--tenant', 'demo', '--ca', 'FR99', '--certificate-id', 'KILL', '--organization', 'Example', '--siren', '732829320'];
-    const command = ['dist/cli.js', '--config', configPath, 'twoddoc', 'identity', 'add', ...args, '--directory', directory];
+    const command = [
+      '--disable-sigusr1',
+      'dist/cli.js',
+      '--config',
+      configPath,
+      'twoddoc',
+      'identity',
+      'add',
+      ...args,
+      '--directory',
+      directory,
+    ];
     // A group of its own: its token host ends with it.
     const child = spawn(process.execPath, command, { stdio: 'ignore', detached: true });
     const ended = once(child, 'exit');

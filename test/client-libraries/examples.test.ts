@@ -46,7 +46,7 @@ it('the examples of the TypeScript client run', () => {
   const library = resolve('clients/typescript/src/index.ts');
   const program = programOf('clients/typescript/README.md', 'ts').replaceAll("'@signetd/client'", `'${library}'`);
   writeFileSync(join(workplace, 'examples.mts'), `${program}\nclient.close();\n`);
-  const said = execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', 'examples.mts'], {
+  const said = execFileSync(process.execPath, ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', 'examples.mts'], {
     cwd: workplace,
     encoding: 'utf8',
   });

@@ -22,7 +22,7 @@ const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8')
 
 /** Runs commands as an operator in root's home directory. Answers what they print, standard error last. */
 function shell(commands: string): string {
-  const signetctl = 'signetctl() { /usr/lib/signetd/runtime/node /usr/lib/signetd/dist/cli.js "$@"; }';
+  const signetctl = 'signetctl() { /usr/lib/signetd/runtime/node --disable-sigusr1 /usr/lib/signetd/dist/cli.js "$@"; }';
   // The machine has no TPM, and a root file system in memory.
   const here = commands.replaceAll('systemd-creds encrypt ', 'systemd-creds encrypt --with-key=host ');
   return machine.run('env', 'HOME=/root', 'bash', '-euo', 'pipefail', '-c', `cd /root\n${signetctl}\n${here}`);

@@ -73,7 +73,7 @@ test('the token host has no network, no device and no compiler; its PIN is a cre
       ...['LoadCredentialEncrypted=pin:signetd.pin', 'RestartPreventExitStatus=69 77 78'],
     ]),
   );
-  expect(lines.find((line) => line.startsWith('ExecStart='))).toMatch(/^ExecStart=\S+ --jitless dist\/token-host\.js /);
+  expect(lines.find((line) => line.startsWith('ExecStart='))).toMatch(/^ExecStart=\S+ --disable-sigusr1 --jitless dist\/token-host\.js /);
 });
 
 test('the daemon runs with the same arguments of Node under systemd as in a quickstart', () => {

@@ -89,7 +89,7 @@ async function compareAfterKills(service: OwnService, db: Database, { name, kill
 
   // What the token did for a request that a kill cut off has no record: the account of its host names that, rightly.
   const verifying = ['audit', 'verify', '--no-account', '--json', '--config', description.configFile];
-  const verdict = execFileSync(process.execPath, ['dist/cli.js', ...verifying], { encoding: 'utf8' });
+  const verdict = execFileSync(process.execPath, ['--disable-sigusr1', 'dist/cli.js', ...verifying], { encoding: 'utf8' });
   expect(JSON.parse(verdict)).not.toHaveProperty('bad');
   const records = requestRecords(join(environment.directory, 'audit-under-kills'));
   const byRequestId = Map.groupBy(records, ({ requestID }) => requestID);

@@ -56,7 +56,9 @@ it(
     for (let round = 0; round < kills; round += 1) {
       // All of them have ended long ago: new ones are made, and the old keys go.
       inState((state) => state.exec('update ocsp_responders set not_after = 0'));
-      const child = spawn(process.execPath, ['dist/main.js', '--config', environment.description().configFile], { stdio: 'ignore' });
+      const child = spawn(process.execPath, ['--disable-sigusr1', 'dist/main.js', '--config', environment.description().configFile], {
+        stdio: 'ignore',
+      });
       const ended = once(child, 'exit');
       while (announced() === 0 && child.exitCode === null) await delay(1);
       await delay(randomInt(0, 30));

@@ -84,7 +84,7 @@ export class CopiedTree {
   async #node(args: readonly string[], limitMs: number): Promise<number | 'timed out'> {
     mkdirSync(join(this.directory, 'var'), { recursive: true });
     const log = openSync(join(this.directory, 'var', 'mutant.log'), 'w');
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    const child = spawn(process.execPath, ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', ...args], {
       cwd: this.directory,
       detached: true,
       stdio: ['ignore', log, log],

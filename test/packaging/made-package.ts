@@ -9,7 +9,7 @@ const program = ['packaging/package.ts', '--compression-level', '0', '--output']
 
 /** Makes the package of a working copy in a directory, and returns its path. */
 export function makePackage(project: string, output: string): string {
-  return execFileSync(process.execPath, [...program, output], { cwd: project, encoding: 'utf8' }).trim();
+  return execFileSync(process.execPath, ['--disable-sigusr1', ...program, output], { cwd: project, encoding: 'utf8' }).trim();
 }
 
 /** Returns the path of this build's package. A run of tests makes it once: other processes wait until it is there. */
@@ -17,7 +17,7 @@ export function packageOfThisBuild(): string {
   const output = join(inject('quickstartDirectory'), 'package');
   mkdirSync(output, { recursive: true });
   const once = 'set -e; [ -e "$0/path" ] || { "$@" >"$0/path.new"; mv "$0/path.new" "$0/path"; }; cat "$0/path"';
-  const make = [process.execPath, ...program, output];
+  const make = [process.execPath, '--disable-sigusr1', ...program, output];
   return execFileSync('flock', [join(output, 'lock'), 'sh', '-c', once, output, ...make], { encoding: 'utf8' }).trim();
 }
 

@@ -88,7 +88,7 @@ describe.skipIf(withoutDpkg !== undefined)(`the package${skipNote(withoutDpkg)}`
       join(directory, 'load.mjs'),
       modules.map((path) => `await import(${JSON.stringify(join(program, 'dist', path))});`).join('\n'),
     );
-    const run = spawnSync(join(program, 'runtime/node'), [join(directory, 'load.mjs')], { encoding: 'utf8' });
+    const run = spawnSync(join(program, 'runtime/node'), ['--disable-sigusr1', join(directory, 'load.mjs')], { encoding: 'utf8' });
     expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
   });

@@ -68,7 +68,7 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
       ['--reuid=signetd', '--regid=signetd', '--init-groups'],
     ];
     const signetctl = (user: readonly string[], ...command: readonly string[]): { status: number | null; output: string } =>
-      machine.try('setpriv', ...user, '/usr/lib/signetd/runtime/node', '/usr/lib/signetd/dist/cli.js', ...command);
+      machine.try('setpriv', ...user, '/usr/lib/signetd/runtime/node', '--disable-sigusr1', '/usr/lib/signetd/dist/cli.js', ...command);
     expect(signetctl(operator, 'client', 'list')).toMatchObject({ status: 0 });
     expect(machine.run('sh', '-c', 'tail -n 20 /var/log/signetd/audit/*')).toMatch(
       /"command":"client list"[^\n]*64001|64001[^\n]*"client list"/,

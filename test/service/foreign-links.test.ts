@@ -87,7 +87,7 @@ describe.skipIf(notRoot !== undefined)(`a symbolic link that another user has pu
       } catch (error) {
         console.log(error.message, groups());
       }`;
-    const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', program, theirs];
+    const node = [process.execPath, '--disable-sigusr1', '--no-warnings', '--input-type=module', '--eval', program, theirs];
     const printed = execFileSync('setpriv', ['--bounding-set=-setuid', '--groups=0,1', ...node], { encoding: 'utf8' });
     expect(printed.trim()).toBe('Operation not permitted Gid:\t0\t0\t0\t0,Groups:\t0 1');
   });

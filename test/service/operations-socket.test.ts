@@ -96,7 +96,7 @@ describe('the operations listener on a Unix socket', () => {
     const { listeners } = config;
     writeFileSync(configFile, stringify({ ...config, listeners: { ...listeners, operations: { socketPath } } }));
     expect(loadConfig(configFile).listeners.operations).toMatchObject({ socketPath });
-    const daemon = spawn(process.execPath, [main, '--config', configFile], { stdio: ['ignore', 'ignore', 'ignore'] });
+    const daemon = spawn(process.execPath, ['--disable-sigusr1', main, '--config', configFile], { stdio: ['ignore', 'ignore', 'ignore'] });
     try {
       await vi.waitUntil(async () => (await get('/health/ready')).includes('"status":"ready"'), { timeout: 100_000, interval: 100 });
       expect(statSync(socketPath).mode & 0o777).toBe(0o600);

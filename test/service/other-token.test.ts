@@ -31,7 +31,10 @@ it('does not start with a token that does not have the key which its secrets wer
   expect(onToken('--list-objects')).toContain(macKeyId);
   onToken('--delete-object', '--id', macKeyId);
   for (let start = 0; start < 2; start += 1) {
-    const { status, stderr } = spawnSync(process.execPath, ['dist/main.js', '--config', configFile], { encoding: 'utf8', timeout: 60_000 });
+    const { status, stderr } = spawnSync(process.execPath, ['--disable-sigusr1', 'dist/main.js', '--config', configFile], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
     expect(stderr).toContain(`signetd cannot start: the token "${label}" has no MAC key, and this state store was used with one.`);
     expect(stderr).toContain('restore it from its backup');
     expect(status).toBe(78);

@@ -17,7 +17,7 @@ beforeAll(() => {
   environment.prepare();
   withOwnPorts(environment);
   manager = new SupervisingProcess({
-    command: [process.execPath, 'dist/main.js', '--config', environment.description().configFile],
+    command: [process.execPath, '--disable-sigusr1', 'dist/main.js', '--config', environment.description().configFile],
     sockets: ports,
     watchdogMicroseconds,
   });

@@ -24,7 +24,7 @@ export class Load {
 
   /** `prefix`: a command in front of theirs, which puts them elsewhere. */
   constructor(callers: Callers, prefix: readonly string[] = []) {
-    const [program, ...rest] = [...prefix, process.execPath, script, JSON.stringify(callers)];
+    const [program, ...rest] = [...prefix, process.execPath, '--disable-sigusr1', script, JSON.stringify(callers)];
     this.#process = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
     if (this.#process.stdout === null) throw new Error('no output');
     this.#lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();

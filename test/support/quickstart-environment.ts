@@ -31,7 +31,7 @@ export function quickstartEnvironment(): QuickstartEnvironment {
   const { port, release } = reservedPort();
   const env = { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory, SIGNETD_QUICKSTART_PORT: port };
   const run = (script: string): string =>
-    execFileSync(process.execPath, [`dist/quickstart/${script}.js`], {
+    execFileSync(process.execPath, ['--disable-sigusr1', `dist/quickstart/${script}.js`], {
       env,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,7 +52,8 @@ export function quickstartEnvironment(): QuickstartEnvironment {
       }
     },
     start,
-    startAside: () => spawn(process.execPath, ['dist/quickstart/quickstart.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
+    startAside: () =>
+      spawn(process.execPath, ['--disable-sigusr1', 'dist/quickstart/quickstart.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
     stop,
     description: () => JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description,
     remove: () => {

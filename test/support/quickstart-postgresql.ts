@@ -58,7 +58,11 @@ export async function startGateways({ directory }: QuickstartEnvironment): Promi
   if (ports === undefined || pid === undefined) throw new Error('two files');
   rmSync(pid, { force: true });
   const env = { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory };
-  const gateways = spawn(process.execPath, ['dist/quickstart/gateways.js', ports], { env, detached: true, stdio: 'ignore' });
+  const gateways = spawn(process.execPath, ['--disable-sigusr1', 'dist/quickstart/gateways.js', ports], {
+    env,
+    detached: true,
+    stdio: 'ignore',
+  });
   await until(
     () => {
       if (!existsSync(pid)) throw new Error(`the gateways do not start (exit code ${gateways.exitCode})`);

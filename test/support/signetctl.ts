@@ -11,7 +11,7 @@ export async function signetctl(args: readonly string[], environment: Readonly<R
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      ['dist/cli.js', ...args],
+      ['--disable-sigusr1', 'dist/cli.js', ...args],
       { env: { ...process.env, ...environment } },
       (_error, stdout, stderr) => {
         resolve({ status: child.exitCode, stdout, stderr });

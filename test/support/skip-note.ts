@@ -5,3 +5,6 @@ export function skipNote(reason: string | undefined): string {
 
 /** Why a test that acts as several users, or gives files away, cannot run. */
 export const notRoot = process.getuid?.() === 0 ? undefined : 'only root can be other users';
+
+/** Why a test that looks into the daemon or the token host cannot run. */
+export const noTracing = notRoot === undefined ? undefined : 'only root sees the memory and files of a process that guards them';

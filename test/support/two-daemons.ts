@@ -82,7 +82,7 @@ export class TwoDaemons {
 /** Starts a token host that lives when daemons are killed, and waits until it listens. */
 export async function startTokenHost(configFile: string): Promise<ChildProcess> {
   const token = loadTokenConfig(configFile);
-  const host = spawn(process.execPath, ['--jitless', 'dist/token-host.js', '--config', configFile], {
+  const host = spawn(process.execPath, ['--disable-sigusr1', '--jitless', 'dist/token-host.js', '--config', configFile], {
     env: { PATH: process.env['PATH'], ...token.environment },
     stdio: 'ignore',
   });

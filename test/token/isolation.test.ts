@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { noTracing, skipNote } from '../support/skip-note.ts';
 import { scratchToken } from '../support/scratch-token.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-isolation-'));
@@ -53,7 +54,7 @@ async function useToken(isolateModule: boolean): Promise<{ verified: boolean; bo
   return { verified, boundTo, maps };
 }
 
-describe('a module that is bound to its own libraries', () => {
+describe.skipIf(noTracing !== undefined)(`a module that is bound to its own libraries${skipNote(noTracing)}`, () => {
   it('without isolation calls the OpenSSL inside Node', async () => {
     const { verified, boundTo, maps } = await useToken(false);
     expect(verified).toBe(true);

@@ -64,7 +64,17 @@ describe.skipIf(notRoot !== undefined)(`the sockets of a token host${skipNote(no
     chmodSync(scratch.directory, 0o711);
     host = spawn(
       'setpriv',
-      [`--regid=${hostGroup}`, '--clear-groups', process.execPath, '--jitless', '--no-warnings', tokenHost, '--config', scratch.configPath],
+      [
+        `--regid=${hostGroup}`,
+        '--clear-groups',
+        process.execPath,
+        '--disable-sigusr1',
+        '--jitless',
+        '--no-warnings',
+        tokenHost,
+        '--config',
+        scratch.configPath,
+      ],
       { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'], ...scratch.environment } },
     );
     host.stderr?.on('data', (chunk: Buffer) => {

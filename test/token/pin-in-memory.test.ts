@@ -10,6 +10,7 @@ import { newKeyId } from '../../src/token/key-id.ts';
 import { timesInMemory } from '../support/process-memory.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { noTracing, skipNote } from '../support/skip-note.ts';
 
 /** One that is nowhere by chance. Halves of it are looked for too. */
 const pin = 'Ostrich-7f3e9b1c-Quagga-55d0aa24-Numbat';
@@ -50,7 +51,7 @@ async function work(token: TokenClient): Promise<void> {
   }
 }
 
-describe('a token host that has logged in has no copy of the PIN', () => {
+describe.skipIf(noTracing !== undefined)(`a token host that has logged in has no copy of the PIN${skipNote(noTracing)}`, () => {
   it('the scan finds what a process has', async () => {
     const holder = spawn('/bin/sh', ['-c', `held='${pin}'; read line`], { stdio: ['pipe', 'ignore', 'ignore'] });
     await once(holder, 'spawn');
@@ -87,7 +88,7 @@ describe('a token host that has logged in has no copy of the PIN', () => {
 
   it('as it is installed: a service of its own without the JIT compiler, its PIN a credential', async () => {
     const path = configuredAs({ host: 'external', pin: 'credential:pin' });
-    const host = spawn(process.execPath, ['--jitless', '--no-warnings', tokenHost, '--config', path], {
+    const host = spawn(process.execPath, ['--disable-sigusr1', '--jitless', '--no-warnings', tokenHost, '--config', path], {
       stdio: ['ignore', 'ignore', 'ignore'],
       env: { PATH: process.env['PATH'], ...scratch.environment, CREDENTIALS_DIRECTORY: scratch.directory },
     });

@@ -86,7 +86,7 @@ describe.skipIf(notRoot !== undefined)(`a software token of another user${skipNo
       const module = await openModule(loadTokenConfig(process.argv[1]), process.argv[1], 60_000);
       for (let count = 0; count < 2; count += 1) console.log(await module.ask('reportSlots', {}).then(() => 'used', (error) => error.message));
       module.close();`;
-    const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', program, scratch.configPath];
+    const node = [process.execPath, '--disable-sigusr1', '--no-warnings', '--input-type=module', '--eval', program, scratch.configPath];
     const { stdout } = await promisify(execFile)('setpriv', ['--bounding-set=-setuid', ...node]);
     expect(stdout).toBe('EPERM, Operation not permitted\n'.repeat(2));
   });

@@ -122,7 +122,7 @@ describe('a process that is killed while it makes keys', () => {
     const scratch = scratchToken();
     const storePath = join(scratch.directory, 'state.sqlite');
     const script = fileURLToPath(new URL('./making-keys.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--no-warnings', script, scratch.configPath, storePath], {
+    const child = spawn(process.execPath, ['--disable-sigusr1', '--no-warnings', script, scratch.configPath, storePath], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let said = '';

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
+import { processFlags } from '../../service/node-flags.ts';
 import { exitCodes, refusalExitCodes } from '../host/exit-codes.ts';
 import { ownerEnvironment, type TokenOwner } from '../host/token-owner.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
@@ -33,7 +34,7 @@ export class HostProcess {
   start(config: HostSettings, configPath: string, events: HostProcessEvents): void {
     const script = fileURLToPath(moduleFile('../../token-host', import.meta.url));
     // Without JIT, no memory is both writable and executable. Node needs JIT to load TypeScript.
-    const flags = runsFromSources ? [] : ['--jitless'];
+    const flags = [...processFlags, ...(runsFromSources ? [] : ['--jitless'])];
     const purpose = config.servesOperator ? ['--for-operator'] : [];
     const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', ...purpose, '--config', configPath], {
       stdio: ['pipe', 'ignore', 'pipe'],

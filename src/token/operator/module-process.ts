@@ -1,5 +1,6 @@
 import { Module, SessionFlag } from 'graphene-pk11';
 import { loadTokenConfig } from '../../config/config.ts';
+import { native } from '../../service/native.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
@@ -19,6 +20,7 @@ import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
  * Process that opens the PKCS#11 module for signetctl while no token host is running. It answers
  * its parent and ends with it.
  */
+native().guardMemory();
 const config = loadTokenConfig(process.argv[2] ?? '');
 const userPin = pinReader(config.pin);
 let loaded: Loaded | undefined;

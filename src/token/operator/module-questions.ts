@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
+import { processFlags } from '../../service/node-flags.ts';
 import { ownerEnvironment } from '../host/token-owner.ts';
 import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion } from './module-messages.ts';
 import { prepareSoftwareToken } from './software-token.ts';
@@ -27,7 +28,7 @@ export async function openModule(config: TokenConfig, configPath: string, answer
   const owner = await prepareSoftwareToken(config);
   const child = fork(script, [configPath], {
     env: { ...process.env, ...config.environment, ...ownerEnvironment(owner) },
-    execArgv: ['--no-warnings'],
+    execArgv: [...processFlags, '--no-warnings'],
     // Modules may print anything; only the IPC channel is read.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });

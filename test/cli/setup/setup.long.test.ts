@@ -10,7 +10,7 @@ import { skipNote } from '../../support/skip-note.ts';
 const reason = whyNotBootable();
 const material = mkdtempSync(join(tmpdir(), 'signetd-setup-'));
 const program = '/usr/lib/signetd';
-const signetctl = [`${program}/runtime/node`, `${program}/dist/cli.js`];
+const signetctl = [`${program}/runtime/node`, '--disable-sigusr1', `${program}/dist/cli.js`];
 const usual = ['--unattended', '--organization', 'Example SA', '--country', 'FR'];
 const hsmPin = '735192';
 let machine = new BootedSystemd();
