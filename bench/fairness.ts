@@ -76,7 +76,7 @@ async function underLoad<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly value: T; readonly perSecond: number }> {
   const script = fileURLToPath(new URL('./greedy-tenant.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, directory, kind], {
+  const child = spawn(process.execPath, ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', script, directory, kind], {
     cwd: projectRoot,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -9,6 +9,18 @@ cd "$root"
 
 stamp=node_modules/.signetd-stamp
 native_module=node_modules/pkcs11js/build/Release/pkcs11.node
+native_stamp=node_modules/pkcs11js/build/.signetd-flags
+
+# Of everything that is compiled: a canary on the stack, checked buffer functions, branches and returns only to where the
+# compiler meant them to go (Intel CET, Arm BTI), no writable table of functions after loading, no executable stack. The
+# linker does not mark the result for IBT, since the start files of Debian's C library are compiled without it.
+case "$(uname -m)" in
+  x86_64) branches=-fcf-protection=full branches_link=,-z,shstk ;;
+  aarch64) branches=-mbranch-protection=standard branches_link='' ;;
+  *) branches='' branches_link='' ;;
+esac
+hardened="-O2 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $branches"
+hardened_link=-Wl,-z,relro,-z,now,-z,noexecstack$branches_link
 
 build=yes
 case "${1:-}" in
@@ -112,7 +124,15 @@ expected_stamp() {
   echo "${checksum%% *} $runtime_package $version"
 }
 
+native_current() {
+  [ -f "$native_module" ] && [ -f "$native_stamp" ] && [ "$(cat "$native_stamp")" = "$hardened $hardened_link" ]
+}
+
 modules_current() {
+  native_current && modules_installed
+}
+
+modules_installed() {
   [ -x "$runtime" ] && [ -f "$native_module" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(expected_stamp)" ]
 }
 
@@ -141,8 +161,19 @@ require_npm() {
   (PATH=$(path_without_modules) && command -v npm) >/dev/null 2>&1 || fail 'npm is needed to install; it was not found'
 }
 
+compile_module() {
+  CFLAGS=$hardened CXXFLAGS=$hardened LDFLAGS=$hardened_link npm_quietly rebuild --ignore-scripts=false pkcs11js || fail 'compiling pkcs11js failed'
+  [ -f "$native_module" ] || fail "npm did not compile pkcs11js ($native_module is missing); its output is in var/bootstrap-npm.log"
+  printf '%s\n' "$hardened $hardened_link" >"$native_stamp"
+}
+
 install_modules() {
   require_npm
+  if modules_installed; then
+    # Of an earlier version, compiled with other flags.
+    compile_module
+    return
+  fi
   say 'installing node packages'
   : >var/bootstrap-npm.log
   rm -f "$stamp"
@@ -150,17 +181,16 @@ install_modules() {
   # --ignore-scripts: npm 11 runs the install scripts of all packages, whatever allowScripts says. Only one is
   # needed, and only that one is run.
   npm_quietly ci --ignore-scripts --include=dev --include=optional || fail 'npm ci failed'
-  npm_quietly rebuild --ignore-scripts=false pkcs11js || fail 'compiling pkcs11js failed'
+  compile_module
   [ -x "$runtime" ] || fail "npm did not install the package $runtime_package, which holds the Node 24 runtime"
   "$runtime" --version >/dev/null || fail "the Node 24 runtime of $runtime_package does not run on this system"
-  [ -f "$native_module" ] || fail "npm did not compile pkcs11js ($native_module is missing); its output is in var/bootstrap-npm.log"
   expected_stamp >"$stamp"
 }
 
 # --- dist ---
 
 build_current() {
-  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json tsconfig.types.json package-lock.json -newer dist/.built)" ]
+  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation packaging/bootstrap.sh tsconfig.json tsconfig.build.json tsconfig.types.json package-lock.json -newer dist/.built)" ]
 }
 
 # Builds a native module: its name, its description in case of failure, further compiler arguments. OpenSSL is Node's own,
@@ -169,7 +199,8 @@ build_native() {
   module=$1
   what=$2
   shift 2
-  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
+  # shellcheck disable=SC2086
+  cc -shared -fPIC $hardened -Wall -Wextra -Werror -fvisibility=hidden $hardened_link -I "$runtime_directory/include/node" \
     -o "dist/$module.node" "native/$module.c" "$@" >&2 9>&- || fail "the build of $what failed"
 }
 
@@ -184,7 +215,8 @@ build_dist() {
   cp src/console/page/*.html src/console/page/*.css src/console/page/*.svg dist/console/page/
   mkdir -p dist dist/twoddoc/schemas
   cp src/twoddoc/schemas/*.xsd dist/twoddoc/schemas/
-  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
+  # shellcheck disable=SC2086
+  cc -shared -fPIC $hardened -Wall -Wextra -Werror -fvisibility=hidden $hardened_link \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   build_native service-manager 'the link to the service manager'
   build_native verify-value 'the verification of signature values'

@@ -96,7 +96,7 @@ export interface AdministrationEntry {
   readonly via?: 'console' | undefined;
   /**
    * The command of signetctl, such as `client revoke`, or the name of a signal; `issue OCSP
-   * responder`; `sign for an authority`.
+   * responder`; `sign for an authority`; of the console: `audit view`, `configuration view`.
    */
   readonly command: string;
   /** The client concerned, as it is registered afterwards, or was before. */

@@ -18,7 +18,7 @@ import type { PageFiles } from './page-files.ts';
 import { codeOf, credentialsOf, keyQueryOf, momentOf, referenceOf, setCookie } from './requests.ts';
 import { sharedHealth } from './shared-health.ts';
 import { serviceView, type ServiceSources } from './service-view.ts';
-import type { Operator, SignIns } from './sign-ins.ts';
+import type { Operator, SignIns, View } from './sign-ins.ts';
 
 export interface ConsoleParts {
   readonly administration: AdminContext & ServiceSources;
@@ -119,13 +119,15 @@ function addOperatorRoutes(router: Router, parts: ConsoleParts): void {
     answer(response, await commanded(administration, { command: 'key unlock', reference: referenceOf(request) }, uid));
   });
   router.get('/api/audit', async (request, response) => {
-    await operatorOf(request);
+    const { uid } = await operatorOf(request);
     const { enabled, directory } = administration.config().audit;
-    answer(response, { records: enabled ? (await lastLines(directory, auditRecordsSent)).map(recordOf) : [] } satisfies AuditRecords);
+    const lines = await viewed(parts, request, { view: 'audit', uid }, async () => (enabled ? lastLines(directory, auditRecordsSent) : []));
+    answer(response, { records: lines.map(recordOf) } satisfies AuditRecords);
   });
   router.get('/api/configuration', async (request, response) => {
-    await operatorOf(request);
-    const sections = configurationView(administration.config());
+    const { uid } = await operatorOf(request);
+    const read = async () => Promise.resolve(configurationView(administration.config()));
+    const sections = await viewed(parts, request, { view: 'configuration', uid }, read);
     answer(response, { path: administration.configPath, sections } satisfies ConfigurationInForce);
   });
 }
@@ -166,6 +168,24 @@ async function checkGroup({ operatorGroup, signIns, administration }: ConsolePar
     administration.log.info('a user who is not in the group of operators was signed out of the console', { uid });
   }
   throw new Problem(401, 'you are not in the group of operators (admin.group)');
+}
+
+/**
+ * Reads something that no command reads, and records that the operator did: the first read of a
+ * session, and one of those that follow every ten minutes.
+ * @throws {Refusal} STORE_FULL while nothing can be recorded
+ */
+async function viewed<T>(
+  { administration, signIns }: ConsoleParts,
+  request: Request,
+  { view, uid }: { readonly view: View; readonly uid: number },
+  read: () => Promise<T>,
+): Promise<T> {
+  const credentials = credentialsOf(request);
+  if (!signIns.isRecordDue(credentials, view)) return read();
+  const value = await administration.audit.administer(entryOf(`${view} view`, uid), async () => ({ value: await read() }));
+  signIns.recorded(credentials, view);
+  return value;
 }
 
 /** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */

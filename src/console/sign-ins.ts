@@ -2,6 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const linkMs = 2 * 60_000;
 const sessionMs = 8 * 3600_000;
+/** Reads of a session within this time have one record: a page may be refreshed every few seconds. */
+const viewMs = 10 * 60_000;
 /** Of sessions, and of codes: a further one of a user replaces their oldest. */
 const heldMaxPerUser = 8;
 
@@ -12,8 +14,13 @@ export interface Operator {
   readonly endsAt: number;
 }
 
+/** What an operator reads without a command of signetctl. */
+export type View = 'audit' | 'configuration';
+
 interface Session extends Operator {
   readonly tokenHash: string;
+  /** When a view was recorded last, milliseconds since epoch. */
+  readonly recordedAt: Map<View, number>;
 }
 
 /** What a browser needs to be signed in: both parts, always. */
@@ -61,7 +68,7 @@ export class SignIns {
     this.#makeRoom(this.#sessions, held.uid);
     const credentials = { session: drawn(), token: drawn() };
     const operator = { uid: held.uid, endsAt: this.#now() + sessionMs };
-    this.#sessions.set(hashed(credentials.session), { ...operator, tokenHash: hashed(credentials.token) });
+    this.#sessions.set(hashed(credentials.session), { ...operator, tokenHash: hashed(credentials.token), recordedAt: new Map() });
     return { ...credentials, operator };
   }
 
@@ -73,6 +80,17 @@ export class SignIns {
     if (found.endsAt > this.#now()) return { uid: found.uid, endsAt: found.endsAt };
     this.#sessions.delete(hash);
     return undefined;
+  }
+
+  /** Whether a read by this session needs a record: no earlier one is recent. */
+  isRecordDue({ session }: Credentials, view: View): boolean {
+    const last = this.#sessions.get(hashed(session))?.recordedAt.get(view);
+    return last === undefined || this.#now() - last >= viewMs;
+  }
+
+  /** Notes that a read by this session has its record. */
+  recorded({ session }: Credentials, view: View): void {
+    this.#sessions.get(hashed(session))?.recordedAt.set(view, this.#now());
   }
 
   signOut(credentials: Credentials): void {

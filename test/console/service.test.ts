@@ -179,6 +179,16 @@ describe('the console, for an operator', () => {
     expect(records.slice(0, 50)).toContainEqual(expect.objectContaining({ command: 'key list', via: 'console' }));
   });
 
+  it('has its reads of the audit log and of the configuration recorded, once while a page is refreshed', async () => {
+    const mine = await signedIn(opsUrl, configFile);
+    const views = (): number[] =>
+      ['audit view', 'configuration view'].map((command) => auditLog().split(`"via":"console","command":"${command}"`).length - 1);
+    const before = views();
+    for (let round = 0; round < 3; round += 1)
+      for (const path of ['/api/audit', '/api/configuration']) expect((await ask(path, mine)).status).toBe(200);
+    expect(views()).toEqual(before.map((count) => count + 1));
+  });
+
   it('shows the configuration without secrets', async () => {
     const { body } = await ask('/api/configuration');
     expect(JSON.parse(body)).toMatchObject({ sections: { token: { label: 'signetd', pin: expect.stringContaining('file:') as unknown } } });

@@ -66,6 +66,25 @@ describe('sign-ins to the console', () => {
     expect([signIns.operator(mine), signIns.signIn(code), signIns.operator(other)?.uid]).toEqual([undefined, undefined, 8]);
   });
 
+  it('have a read recorded at first, and then every ten minutes, for each view and session', () => {
+    const { signIns, pass } = signInsAt();
+    const [one, other] = [signIns.signIn(signIns.code(7).code), signIns.signIn(signIns.code(7).code)];
+    if (one === undefined || other === undefined) throw new Error('both sign in');
+    expect(signIns.isRecordDue(one, 'audit')).toBe(true);
+    // What could not be recorded is still due.
+    expect(signIns.isRecordDue(one, 'audit')).toBe(true);
+    signIns.recorded(one, 'audit');
+    expect([signIns.isRecordDue(one, 'audit'), signIns.isRecordDue(one, 'configuration'), signIns.isRecordDue(other, 'audit')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    pass(10 * minuteMs - 1);
+    expect(signIns.isRecordDue(one, 'audit')).toBe(false);
+    pass(1);
+    expect(signIns.isRecordDue(one, 'audit')).toBe(true);
+  });
+
   it('are eight of a user at most: a further one ends the oldest, of nobody else', () => {
     const { signIns } = signInsAt();
     const signIn = (uid: number): NonNullable<ReturnType<SignIns['signIn']>> => {

@@ -24,6 +24,8 @@ export const rooms: Readonly<Record<string, string>> = {
   state: 'src/state',
   pades: 'src/signatures/pades',
   pdf: 'src/pdf',
+  console: 'src/console',
+  outgoing: 'src/outgoing',
 };
 
 /** The source files of a room. */
