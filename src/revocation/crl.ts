@@ -159,3 +159,14 @@ function readScope(value: Uint8Array): { scope: CrlScope; limit: string | undefi
   const distributionPoint = pointName === undefined || !isFullName ? undefined : generalNames(pointName);
   return { scope: { userCertificates: !onlyAuthorities, authorityCertificates: !onlyUsers, distributionPoint }, limit };
 }
+
+/**
+ * Returns the DER of a CRL that a server sent; some send PEM (RFC 7468 §6).
+ * @throws {DerError} for anything else
+ */
+export function derOfCrl(bytes: Uint8Array): Uint8Array {
+  if (bytes[0] === 0x30) return bytes;
+  const [, base64] = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/.exec(Buffer.from(bytes).toString('latin1')) ?? [];
+  if (base64 === undefined) throw new DerError('neither a DER CRL nor a PEM one', 0);
+  return Buffer.from(base64, 'base64');
+}

@@ -1,12 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { verifyAhead } from '../x509/known-signatures.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus, ocspStatus, signaturesOf, undetermined, type CertificateStatus } from './status.ts';
-import { readCrl, type Crl } from './crl.ts';
+import { derOfCrl, readCrl, type Crl } from './crl.ts';
 import { firstGood, isCallersChoice, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
@@ -184,7 +183,7 @@ export class RevocationSources {
       const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
       const ask = async (ending: AbortSignal): Promise<Fetched<Crl>> =>
         this.#http.fetchAs({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending }, (body) => {
-          const value = readCrl(derOf(body));
+          const value = readCrl(derOfCrl(body));
           // The connection is not trusted: a list that the issuer did not sign is not cached.
           const status = judge(value);
           if (status.kind === 'undetermined' && crlFault(value, { issuers, at }) !== undefined) throw new NotDetermined(status);
@@ -236,14 +235,6 @@ async function ownOcsp(
 
 function ocspEnd({ answers }: OcspAnswer, at: Date): number {
   return Math.min(...answers.map(({ nextUpdate }) => nextUpdate?.getTime() ?? at.getTime() + keptWithoutEndMs));
-}
-
-/** Some servers send PEM (RFC 7468 §6). */
-function derOf(bytes: Uint8Array): Uint8Array {
-  if (bytes[0] === 0x30) return bytes;
-  const [, base64] = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/.exec(Buffer.from(bytes).toString('latin1')) ?? [];
-  if (base64 === undefined) throw new DerError('neither a DER CRL nor a PEM one', 0);
-  return Buffer.from(base64, 'base64');
 }
 
 function hashOf(...parts: readonly (string | Uint8Array)[]): string {
