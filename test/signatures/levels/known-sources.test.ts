@@ -3,9 +3,11 @@ import { X509Certificate } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { OutgoingHttp } from '../../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import type { OwnAuthority, WantedData } from '../../../src/revocation/revocation-data.ts';
 import { checkSourcesNamed } from '../../../src/signatures/levels/known-sources.ts';
+import { alwaysVouched } from '../../../src/signatures/levels/vouching.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
 
@@ -23,6 +25,7 @@ const root = bare(read(rootAuthority));
 const issuing = bare(read(issuingAuthority));
 const person = bare(read(issuingAuthority.issue('Person', { extendedKeyUsage: '' })));
 
+const http = new OutgoingHttp({ clientHosts: [], privateNetworks: [], timeoutSeconds: 1, connectionsMax: 1 });
 const url = 'http://pki.example/';
 const withOcsp = (certificate: PathCertificate, address = url): PathCertificate => ({ ...certificate, ocspUrls: [address] });
 const withCrl = (certificate: PathCertificate, address = url): PathCertificate => ({
@@ -50,6 +53,7 @@ function fault({ chain = [person, issuing, root], signer = anything, authorities
   try {
     checkSourcesNamed({
       ...{ certificates: chain, ofSigner: signer, ofAuthorities: authorities, fields },
+      ...{ http, vouches: alwaysVouched },
       ownAuthority: (issuer) => (issuer === ownOf ? own : undefined),
     });
     return undefined;

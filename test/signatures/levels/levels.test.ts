@@ -58,6 +58,7 @@ function levels({ authorities = [own], crlUrls = [crlUrl], ocspUrls = [ocspUrl],
   const revocation = new RevocationSources(http, threads);
   const services: LevelServices = {
     ...{ http, threads, timeStamps: client, revocation, ownAuthority: ownAuthority ?? (() => undefined) },
+    namingAnchors: () => [read(chain.root)],
     server: { authorities: () => authorities, crlUrls, ocspUrls },
     timeStampTrust: () => trust,
     totalSeconds: 7,

@@ -11,6 +11,7 @@ import {
   type WantedData,
 } from '../../../src/revocation/revocation-data.ts';
 import { longTermData, type Gathering, type LongTermPath } from '../../../src/signatures/levels/long-term-data.ts';
+import { alwaysVouched } from '../../../src/signatures/levels/vouching.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
@@ -58,7 +59,10 @@ class KnownAnswers extends RevocationSources {
 
 const leaf: WantedData = { choice: 'OCSP', ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } };
 const authorities: WantedData = { choice: 'CRL', ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } };
-const ofSigner: LongTermPath = { certificates: [person, issuing, root], isAnchored: false, of: 'signer certificate', leaf, authorities };
+const ofSigner: LongTermPath = {
+  ...{ certificates: [person, issuing, root], isAnchored: false, of: 'signer certificate', leaf, authorities },
+  vouches: alwaysVouched,
+};
 
 interface Case extends Partial<LongTermPath> {
   readonly answers?: ReadonlyMap<PathCertificate, RevocationData>;

@@ -13,6 +13,7 @@ import type { LevelOrder } from '../../../src/signatures/levels/level-order.ts';
 import { CertificateRevoked, LevelBroken, type Level, type LevelTrust, type Raised } from '../../../src/signatures/levels/level-writer.ts';
 import type { Additions } from '../../../src/signatures/levels/long-term-data.ts';
 import { completeAtLevel, type LevelTask, type RaisedEvidence } from '../../../src/signatures/levels/raise-level.ts';
+import { alwaysVouched } from '../../../src/signatures/levels/vouching.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import type { CheckedToken } from '../../../src/timestamp/check-token.ts';
 import type { MessageImprint } from '../../../src/timestamp/request.ts';
@@ -108,7 +109,7 @@ async function completed({ level = 'LTA', order, signatures = 1, course = new Co
   };
   return completeAtLevel(task, {
     ...{ level, totalSeconds: 60, allowSha1: false, imprintHash: 'sha256', ofSigner, ofAuthorities, now: () => new Date() },
-    ...{ sources: new Answers(), threads },
+    ...{ sources: new Answers(), threads, vouches: { forSigner: alwaysVouched, forOthers: alwaysVouched } },
     stamp: async (imprint, signal) => {
       course.imprints.push(imprint);
       course.signals.push(signal);
