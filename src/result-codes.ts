@@ -14,6 +14,11 @@ export const resultCodes = {
   KEY_LOCKED: { major: 2, minor: 203, text: 'the key is locked after too many failed attempts' },
   KEY_STATE: { major: 2, minor: 204, text: 'the state of the key does not allow this' },
   DIGEST_NOT_AUTHORISED: { major: 2, minor: 205, text: 'the activation data does not cover this document' },
+  TOO_MANY_WRONG_SECRETS: {
+    major: 2,
+    minor: 206,
+    text: 'too many wrong secrets came from this client or its tenant; for a while none is compared',
+  },
   CERTIFICATE_UNKNOWN: { major: 2, minor: 211, text: 'this service has not issued this certificate' },
   CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },

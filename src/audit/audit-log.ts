@@ -14,15 +14,15 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, Entry, FilePlace } from './record.ts';
+import type { AdministrationEntry, FilePlace } from './record.ts';
 import { SyslogCopies } from './syslog-copies.ts';
-import { RefusedClients } from './refused-clients.ts';
+import { CountedRefusals, type RefusedSecret } from './counted-refusals.ts';
 import { RunningRequests } from './running-requests.ts';
 import { removableFiles, removeFiles, type Removable } from './removal.ts';
 import { UsesOutside } from './uses-outside.ts';
 
 const tickSeconds = 5;
-const refusedClientsSeconds = 60;
+const refusalsSeconds = 60;
 const sweepSeconds = 1;
 /** How long a backup waits for the requests that were running at its checkpoint. */
 const backupWaitSeconds = 30;
@@ -43,7 +43,7 @@ export class AuditLog implements Audit {
   readonly #chain: Chain;
   readonly #writer: GroupWriter;
   readonly #checkpoints: CheckpointWriter;
-  readonly #refused = new RefusedClients();
+  readonly #refused: CountedRefusals;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #late: LateRecords;
   readonly #running = new RunningRequests();
@@ -57,6 +57,7 @@ export class AuditLog implements Audit {
     this.#writer = new GroupWriter(chain, options.log, () => {
       void this.#late.write().then(async () => this.#checkpoints.write());
     });
+    this.#refused = new CountedRefusals(async (entry) => this.#writer.append(entry), options.log);
     this.#usesOutside = new UsesOutside(this.#writer);
     this.#checkpoints = new CheckpointWriter(options, chain, this.#writer, kept);
     this.#late = new LateRecords(options.outbox, this.#writer, options.log);
@@ -209,7 +210,11 @@ export class AuditLog implements Audit {
   }
 
   refuseClient(reason: string, address: string | undefined): void {
-    this.#refused.add(reason, address);
+    this.#refused.addClient(reason, address);
+  }
+
+  refuseSecret(refused: RefusedSecret): void {
+    this.#refused.addSecret(refused);
   }
 
   /**
@@ -242,7 +247,7 @@ export class AuditLog implements Audit {
    */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#writeRefused();
+    await this.#refused.write();
     await this.#copies?.sumUp();
     await this.#usesOutside.write();
     await this.#late.stop();
@@ -273,7 +278,7 @@ export class AuditLog implements Audit {
       await this.#late.write();
       await this.#checkpoints.writeIfOld();
     });
-    every(refusedClientsSeconds, async () => this.#writeRefused());
+    every(refusalsSeconds, async () => this.#refused.write());
     every(sweepSeconds, async () => {
       await this.#usesOutside.write();
       await this.#sweep();
@@ -284,13 +289,5 @@ export class AuditLog implements Audit {
     await this.#options.outbox?.sweep().catch((error: unknown) => {
       this.#options.log.warn('records that are already written stay in the audit outbox', { reason: reasonOf(error) });
     });
-  }
-
-  async #writeRefused(): Promise<void> {
-    for (const entry of this.#refused.take()) {
-      await this.#writer.append(entry).catch(() => {
-        this.#refused.putBack(entry);
-      });
-    }
   }
 }

@@ -1,5 +1,6 @@
 import type { Step } from '../state/step.ts';
 import { AuditedRequest, type Requester } from './audited-request.ts';
+import type { RefusedSecret } from './counted-refusals.ts';
 import type { AdministrationEntry, FilePlace } from './record.ts';
 import type { ForwarderStatus } from './syslog/forwarder.ts';
 
@@ -67,6 +68,8 @@ export interface Audit {
    * never what the client sent.
    */
   refuseClient(reason: string, address: string | undefined): void;
+  /** Records that a secret was not compared, since too many wrong ones had come before. */
+  refuseSecret(refused: RefusedSecret): void;
 }
 
 export type Administered<T> = { readonly value: T; readonly said?: Partial<AdministrationEntry> };
@@ -83,4 +86,5 @@ export const noAudit: Audit = {
   isRecorded: () => true,
   useOutside: () => undefined,
   refuseClient: () => undefined,
+  refuseSecret: () => undefined,
 };

@@ -33,6 +33,7 @@ const Line = z.discriminatedUnion('kind', [
   z.looseObject({ ...place, kind: z.literal('request'), uses: z.array(z.string()).optional() }),
   z.looseObject({ ...place, kind: z.literal('administration'), uses: z.array(z.string()).optional() }),
   z.looseObject({ ...place, kind: z.literal('refused-clients') }),
+  z.looseObject({ ...place, kind: z.literal('wrong-secrets') }),
   z.looseObject({ ...place, kind: z.literal('start') }),
   z.looseObject({ ...place, kind: z.literal('outage') }),
   z.strictObject({ ...place, kind: z.literal('close'), next: z.string() }),

@@ -9,6 +9,7 @@ export type Entry =
   | RequestEntry
   | AdministrationEntry
   | RefusedEntry
+  | WrongSecretsEntry
   | CheckpointEntry
   | OpenEntry
   | CloseEntry
@@ -136,6 +137,22 @@ export interface RefusedEntry {
   readonly since: string;
   /** Address of the first of them. */
   readonly address: string | undefined;
+}
+
+/**
+ * Number of requests whose secret was not compared, since too many wrong ones had come from the
+ * client, or from all clients of the tenant.
+ */
+export interface WrongSecretsEntry {
+  readonly kind: 'wrong-secrets';
+  readonly reason: 'more than the client may send' | 'more than the tenant may send';
+  /** Absent if the tenant has sent too many. */
+  readonly client?: string | undefined;
+  readonly tenant: string;
+  /** First 16 hexadecimal digits of the SHA-256 of the client's SubjectPublicKeyInfo. */
+  readonly spki?: string | undefined;
+  readonly count: number;
+  readonly since: string;
 }
 
 export interface CheckpointEntry {

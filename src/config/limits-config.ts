@@ -4,6 +4,7 @@ const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;
 export const documentsAbsoluteMax = 10_000;
 const Count = z.int().positive();
+const Rate = z.number().positive();
 const Seconds = z.number().positive().max(3600);
 
 /** Rate limits for single operations, which refer to them in their descriptions. */
@@ -51,6 +52,16 @@ export const LimitsConfig = z
     messagesPerMinute: Count.default(600).describe(
       'Sustained sendMessage requests per minute of one client, and size of a burst; beyond it they get status 429.',
     ),
+    wrongSecretsBurstPerClient: Count.default(30).describe(
+      'Number of wrong secrets that one client may send in a burst, over all keys; beyond it no secret of the client is compared, and its requests with one get status 429.',
+    ),
+    wrongSecretsPerMinutePerClient: Rate.default(10).describe('Wrong secrets per minute that one client may send after that.'),
+    wrongSecretsBurstPerTenant: Count.default(150).describe(
+      'Number of wrong secrets that all clients of a tenant together may send in a burst; beyond it no secret of the tenant is compared, and its requests with one get status 429.',
+    ),
+    wrongSecretsPerMinutePerTenant: Rate.default(50).describe(
+      'Wrong secrets per minute that all clients of a tenant together may send after that.',
+    ),
     connectionsMax: Count.default(4096).describe('Maximum number of open connections; further ones are closed before TLS.'),
     connectionsMaxUnadmitted: Count.optional().describe(
       'Maximum number of these connections without an authenticated registered client yet: this many from addresses with a recent client, and this many from all others. A further one replaces the oldest one of the address with the most. Default: a quarter of connectionsMax each.',
@@ -87,6 +98,18 @@ export const LimitsConfig = z
     path: ['keptAnswersMaxBytes'],
     message: 'must be at least keptAnswersMaxBytesPerClient',
   })
+  .refine(({ wrongSecretsBurstPerClient, wrongSecretsBurstPerTenant }) => wrongSecretsBurstPerTenant >= wrongSecretsBurstPerClient, {
+    path: ['wrongSecretsBurstPerTenant'],
+    message: 'must be at least wrongSecretsBurstPerClient, or one client could use up the share of all',
+  })
+  .refine(
+    ({ wrongSecretsPerMinutePerClient, wrongSecretsPerMinutePerTenant }) =>
+      wrongSecretsPerMinutePerTenant >= wrongSecretsPerMinutePerClient,
+    {
+      path: ['wrongSecretsPerMinutePerTenant'],
+      message: 'must be at least wrongSecretsPerMinutePerClient, or one client could use up the share of all',
+    },
+  )
   .refine(({ headersTimeoutSeconds, requestTimeoutSeconds }) => requestTimeoutSeconds >= headersTimeoutSeconds, {
     path: ['requestTimeoutSeconds'],
     message: 'must be at least headersTimeoutSeconds, which it includes',

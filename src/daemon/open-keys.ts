@@ -1,7 +1,8 @@
+import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { leftKeyMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { leftKeyMetrics, secretMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
@@ -15,17 +16,31 @@ interface Tools {
   readonly threads: WorkThreads;
   readonly metrics: Metrics;
   readonly log: Logger;
+  readonly audit: Pick<Audit, 'refuseSecret'>;
 }
 
 /**
  * Opens the keys of all tenants, and finishes what an earlier run left open. `inForce`: returns the
  * configuration in force.
  */
-export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, inForce: () => Config): Promise<Keyring> {
+export async function openKeys(
+  { store, token, isTokenBusy, threads, metrics, log, audit }: Tools,
+  inForce: () => Config,
+): Promise<Keyring> {
+  const secrets = secretMetrics(metrics.registry);
   const keys = new Keyring(store, token, {
     ...keyOptions(inForce()),
     log,
     threads,
+    pace: {
+      limits: () => inForce().limits,
+      counted: secrets.wrong,
+      refused: (scope, { name, tenant, spkiSha256 }) => {
+        secrets.paced(scope);
+        const client = { client: name, tenant, spki: spkiSha256.slice(0, 16) };
+        audit.refuseSecret({ reason: `more than the ${scope} may send`, ...(scope === 'client' ? client : { tenant }) });
+      },
+    },
     pool: { ...metrics.keyPool(), targets: () => poolTargets(inForce()), isTokenBusy, log },
   });
   const { finished, kept } = await keys.recover();

@@ -132,9 +132,10 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   const waited = threadMetrics(registry, laneNames);
   const threads = parts.opened('work threads', new WorkThreads({ waited }), async (opened) => opened.stop());
   threadGauges(registry, laneNames, (lane) => threads.waiting(lane));
-  const keys = await openKeys({ store, token: recordedToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log }, inForce);
   const audit = parts.opened('audit log', await openAudit(config.audit, { store, token, log }), async (opened) => opened.stop());
   outsideUses.recordIn(audit);
+  const isTokenBusy = (): boolean => token.waiting > 0;
+  const keys = await openKeys({ store, token: recordedToken, isTokenBusy, threads, metrics, log, audit }, inForce);
   startKeyUpkeep(keys, { parts, log });
   const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
   const keptAnswers = await KeptAnswers.open({

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Refusal } from '../result-codes.ts';
 import { step, type Step } from '../state/step.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -8,6 +7,7 @@ import type { Activation } from './activation.ts';
 import type { GivenSecret } from './credentials.ts';
 import { bindingText, coversDigests, type BoundDigest } from './digest-binding.ts';
 import { checkUsable, type KeyRecord } from './key-record.ts';
+import { dataIdOf } from './long-secrets.ts';
 import { secretAt, verifyReserved, type PossibleSecret } from './reserved.ts';
 import { otpScope, sealOtp } from './seals.ts';
 
@@ -155,9 +155,9 @@ export class ActivationData {
   async #make(key: KeyRecord, what: AuthorisedSignatures, endsAt: number): Promise<{ data: OpenedData; steps: readonly Step[] }> {
     const { store, token } = this.#parts;
     const now = store.now();
-    const id = randomUUID().replaceAll('-', '');
-    const expiresAt = Math.min(now + activationDataLife.validMs, endsAt);
     const secret = await token.random(secretBytes);
+    const id = dataIdOf(secret);
+    const expiresAt = Math.min(now + activationDataLife.validMs, endsAt);
     const facts = {
       ...{ otp_id: id, action: 'SAD' as const, bound_digests: bindingText(what.digests), expires_at: expiresAt },
       ...{ signatures: what.signatures, client: what.client, ends_at: endsAt },

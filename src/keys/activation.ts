@@ -1,18 +1,20 @@
 import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { OtpRow } from '../state/tables/keys.ts';
 import type { AttemptSlots } from './attempt-slots.ts';
+import { AttemptLimits } from './attempt-limits.ts';
+import { Candidates } from './candidates.ts';
 import type { GivenSecret, SecretAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
 import { checkUsable, takesOtps, type ActivatableKey, type StoredSecret } from './key-record.ts';
 import type { KnownSecrets, SecretMark } from './known-secrets.ts';
+import type { LongSecrets } from './long-secrets.ts';
 import { Reservations, type ReservationTimes } from './reservations.ts';
-import { isActivationData, isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
+import { isActivationData, isGuarded, secretAt, type Reserved } from './reserved.ts';
+import { unpaced, type PacedAttempt, type SecretPace } from './secret-pace.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
-import { StretchedPasswords } from './stretching.ts';
 
 /** A use of a key that needs a secret. */
 export interface Asked<P extends SecretAction> {
@@ -48,6 +50,8 @@ interface Judged<P extends SecretAction, V extends Verdict, T extends object> {
   readonly verdict: V;
   /** Set if the attempt is complete before its settlement, even without an answer. */
   readonly done: { readonly answer: T | undefined } | undefined;
+  /** Its place in the paces, which a right secret has given back. */
+  readonly paced: PacedAttempt;
 }
 
 interface ActivationParts {
@@ -56,6 +60,9 @@ interface ActivationParts {
   readonly seals: Pick<Seals, 'noteOtpFault'>;
   readonly slots: AttemptSlots;
   readonly known: KnownSecrets;
+  readonly long: LongSecrets;
+  /** Paces of wrong secrets by client and tenant; undefined: none. */
+  readonly pace: SecretPace | undefined;
 }
 
 /**
@@ -64,7 +71,9 @@ interface ActivationParts {
  * left, and only one if the secret is an authToken or a one-time password is open, so parallel
  * guesses gain nothing, however many instances there are. A failure is on disk before its answer is
  * sent. A fault of the service itself does not count. A password that the token has accepted before
- * needs no reservation, and its success writes nothing.
+ * needs no reservation, and its success writes nothing; it is compared only where one more attempt
+ * would be, so that it cannot be found among parallel guesses either. Beside the key, every wrong
+ * secret counts for its client and tenant, and only for them if it is too long to be guessed.
  *
  * The key may change while the token works: it may be revoked, put on hold, removed, locked, or get
  * another password. Once such a change is committed, nothing that it forbids is sent. The
@@ -74,19 +83,19 @@ interface ActivationParts {
 export class Activation {
   readonly #store: StateStore;
   readonly #cache: ActivationParts['cache'];
-  readonly #seals: ActivationParts['seals'];
   readonly #settling: Settling;
   readonly #known: KnownSecrets;
-  readonly #reservations: Reservations;
-  readonly #stretched = new StretchedPasswords();
+  readonly #limits: AttemptLimits;
+  readonly #candidates = new Candidates();
 
-  constructor({ store, cache, seals, slots, known }: ActivationParts, times: ReservationTimes) {
+  constructor({ store, cache, seals, slots, known, long, pace }: ActivationParts, times: ReservationTimes) {
     this.#store = store;
     this.#cache = cache;
-    this.#seals = seals;
     this.#known = known;
-    this.#reservations = new Reservations({ store, cache, slots }, times);
-    this.#settling = new Settling(store, cache);
+    const reservations = new Reservations({ store, cache, slots }, times);
+    const settling = new Settling(store, cache);
+    this.#settling = settling;
+    this.#limits = new AttemptLimits({ reservations, settling, seals, long, pace, waitMs: times.waitMs });
   }
 
   /**
@@ -95,6 +104,7 @@ export class Activation {
    * fails, the secret is given back.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal
    *   of the verdict
+   * @throws {SecretsPaced} if the client or its tenant has sent too many wrong secrets
    */
   async activate<P extends SecretAction>(key: ActivatableKey, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
   async activate<P extends SecretAction, T extends object>(
@@ -125,7 +135,8 @@ export class Activation {
     const mark = this.#known.markOf(key.id, asked.given);
     const attempt: Attempt<P, T> = { ...asked, key, mark, ask, complete };
     if (this.#known.knows(key.id, mark)) {
-      const reserved = this.#reservedAtOnce(attempt, 'unasked') ?? (await this.#reserved(attempt, 'unasked'));
+      if (!this.#limits.hasRoomAtOnce(attempt)) await this.#limits.room(attempt);
+      const reserved = this.#candidates.atOnce(attempt, 'unasked') ?? (await this.#candidates.stretched(attempt, 'unasked'));
       const verdict = await ask(reserved);
       if (verdict.verified) {
         const granted = await this.#settleRight(attempt, verdict, reserved);
@@ -182,15 +193,18 @@ export class Activation {
   async #reservedAttempt<P extends SecretAction, T extends object>(
     attempt: Attempt<P, T>,
   ): Promise<Judged<P, GrantedSecret, T> | undefined> {
-    const { key, given } = attempt;
-    const { reservation, release } = await this.#reservations.take(attempt);
+    const reserving = await this.#limits.reserve(attempt);
+    if (reserving === undefined) return undefined;
+    const { reservation, release } = reserving;
     try {
-      const { reserved, verdict, done } = await this.#askReserved(attempt, reservation);
+      const { reserved, verdict, done, paced } = await this.#askReserved(attempt, reservation);
       if (verdict.verified) {
-        return { reserved, verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }), done };
+        return {
+          ...{ reserved, done, paced },
+          verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }),
+        };
       }
-      await this.#settling.wrong(key, reservation);
-      if (mayBeOtp(given) && takesOtps(key)) await this.#seals.noteOtpFault(key, reservation.otp);
+      await this.#limits.wrong(attempt, reservation, paced);
       return undefined;
     } finally {
       release();
@@ -206,38 +220,24 @@ export class Activation {
     reservation: Reservation,
   ): Promise<Judged<P, Verdict, T>> {
     const { key, ask, complete } = attempt;
+    let paced = unpaced;
     try {
+      paced = await this.#limits.place();
       const otp = takesOtps(key) ? reservation.otp : 'unasked';
-      const reserved = this.#reservedAtOnce(attempt, otp) ?? (await this.#reserved(attempt, otp));
+      const reserved = this.#candidates.atOnce(attempt, otp) ?? (await this.#candidates.stretched(attempt, otp));
       const verdict = await ask(reserved);
-      if (complete !== undefined && verdict.verified && verdict.refusal === undefined && verdict.values === undefined) {
+      if (!verdict.verified) return { reserved, verdict, done: undefined, paced };
+      paced.release();
+      if (complete !== undefined && verdict.refusal === undefined && verdict.values === undefined) {
         throw new Error('the verdict has no signature values to complete');
       }
-      const isCompletedFirst = verdict.verified && verdict.refusal === undefined && secretAt(reserved, verdict.by).kind !== 'PASSWORD';
-      return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined };
+      const isCompletedFirst = verdict.refusal === undefined && secretAt(reserved, verdict.by).kind !== 'PASSWORD';
+      return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined, paced };
     } catch (error) {
+      paced.release();
       await this.#settling.giveBack(key, reservation);
       throw error;
     }
-  }
-
-  /** Undefined if the password must be stretched first. */
-  #reservedAtOnce<P extends SecretAction>(
-    { key, given, action, mark }: KeyUse<P>,
-    otp: OtpRow | 'unasked' | undefined,
-  ): Reserved<P> | undefined {
-    const { secret: own } = key;
-    const ownSecret = own?.stretchSalt === undefined ? given.bytes : this.#stretched.kept(mark, own.stretchSalt);
-    return ownSecret === undefined ? undefined : reserve<P>({ key, own, given, action, ownSecret, otp });
-  }
-
-  async #reserved<P extends SecretAction>(
-    { key, given, action, mark }: KeyUse<P>,
-    otp: OtpRow | 'unasked' | undefined,
-  ): Promise<Reserved<P>> {
-    const { secret: own } = key;
-    const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
-    return reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
   /**
@@ -245,7 +245,7 @@ export class Activation {
    * @throws {Refusal} that of the verdict, after it is settled
    */
   async #settleRight<P extends SecretAction>(
-    { key, use, mark, confirmsOnly = false }: KeyUse<P>,
+    { key, use, mark, given, confirmsOnly = false }: KeyUse<P>,
     verdict: RefusedSecret | GrantedSecret,
     reserved: Reserved<P>,
     { reservation, answer }: { readonly reservation?: Reservation; readonly answer?: object | undefined } = {},
@@ -260,19 +260,14 @@ export class Activation {
     const outcome = outcomeOf(verdict, answer);
     if (!confirmsOnly) await this.#settling.right(key, reservation, { use, holding, setsBack, usedUp, change, purpose, steps, outcome });
     else if (reservation !== undefined) await this.#settling.giveBack(key, reservation);
+    if (usedUp !== undefined && !confirmsOnly) this.#limits.used(given);
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
       this.#known.remember(key.id, mark);
-      const stretchSalt = reserved.own?.stretchSalt;
-      if (stretchSalt !== undefined) this.#stretched.keep(mark, stretchSalt, secret.secret);
+      this.#candidates.keep({ mark }, reserved, secret);
     }
     if (verdict.refusal !== undefined) throw verdict.refusal;
     return verdict;
   }
-}
-
-/** Whether the secret may be in a row of the table of one-time passwords. */
-function mayBeOtp({ member }: GivenSecret): boolean {
-  return member === 'password' || member === 'otp' || member === 'sad';
 }

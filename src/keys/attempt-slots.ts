@@ -3,15 +3,14 @@ import { TokenUnavailable } from '../token/token.ts';
 import { checkNotLocked, type ActivatableKey, remainingAttempts } from './key-record.ts';
 
 /**
- * Thrown if other requests that use the key have not ended in time. Nothing is wrong with the
- * token. The message is for callers.
+ * Thrown if other requests that use the key, or other attempts of the client, have not ended in
+ * time. Nothing is wrong with the token. The message is for callers.
  */
 export class KeyInUse extends TokenUnavailable {
-  constructor() {
-    super(
-      'other requests that use this key did not end in time (one may be waiting for a time-stamp); nothing was done, and it is safe to repeat the request',
-      { nothingDone: true },
-    );
+  constructor(
+    message = 'other requests that use this key did not end in time (one may be waiting for a time-stamp); nothing was done, and it is safe to repeat the request',
+  ) {
+    super(message, { nothingDone: true });
     this.name = 'KeyInUse';
   }
 }
@@ -40,29 +39,43 @@ export class AttemptSlots {
     return this.#inFlight.has(key.id);
   }
 
+  /** Whether another attempt on the key may begin. */
+  hasRoom(key: ActivatableKey, atOnce: number): boolean {
+    return (this.#inFlight.get(key.id)?.attempts ?? 0) < Math.min(atOnce, remainingAttempts(key, this.#now()));
+  }
+
   /**
-   * Takes a slot and returns the function that releases it. `deadlineMs`: on the monotonic clock.
+   * Waits until another attempt on the key may begin. `deadlineMs`: on the monotonic clock.
    * @throws {Refusal} KEY_LOCKED
    * @throws {KeyInUse} if the attempts before it have not ended by the deadline
    */
-  async take(key: ActivatableKey, atOnce: number, deadlineMs: number): Promise<() => void> {
+  async room(key: ActivatableKey, atOnce: number, deadlineMs: number): Promise<void> {
     for (;;) {
       checkNotLocked(key, this.#now());
-      const state = this.#inFlight.get(key.id) ?? { attempts: 0, waiting: new Set() };
-      if (state.attempts < Math.min(atOnce, remainingAttempts(key, this.#now()))) {
-        state.attempts += 1;
-        this.#inFlight.set(key.id, state);
-        return () => {
-          state.attempts -= 1;
-          this.#wakeAll(state);
-          this.#dropIfIdle(key, state);
-        };
-      }
-      if (!(await wokenBefore(deadlineMs, state.waiting))) {
-        this.#dropIfIdle(key, state);
-        throw new KeyInUse();
-      }
+      if (this.hasRoom(key, atOnce)) return;
+      const state = this.#stateOf(key);
+      if (await wokenBefore(deadlineMs, state.waiting)) continue;
+      this.#dropIfIdle(key, state);
+      throw new KeyInUse();
     }
+  }
+
+  /** As `room`, and takes a slot: returns the function that releases it. */
+  async take(key: ActivatableKey, atOnce: number, deadlineMs: number): Promise<() => void> {
+    do await this.room(key, atOnce, deadlineMs);
+    while (!this.hasRoom(key, atOnce));
+    const state = this.#stateOf(key);
+    state.attempts += 1;
+    this.#inFlight.set(key.id, state);
+    return () => {
+      state.attempts -= 1;
+      this.#wakeAll(state);
+      this.#dropIfIdle(key, state);
+    };
+  }
+
+  #stateOf({ id }: ActivatableKey): InFlight {
+    return this.#inFlight.get(id) ?? { attempts: 0, waiting: new Set() };
   }
 
   #wakeAll({ waiting }: InFlight): void {
@@ -76,7 +89,8 @@ export class AttemptSlots {
   }
 }
 
-async function wokenBefore(deadlineMs: number, waiting: Set<() => void>): Promise<boolean> {
+/** Waits to be woken. Returns false if the deadline (monotonic clock) comes before. */
+export async function wokenBefore(deadlineMs: number, waiting: Set<() => void>): Promise<boolean> {
   return new Promise<boolean>((resolve) => {
     const wake = (): void => {
       clearTimeout(timer);

@@ -43,18 +43,26 @@ export interface StoredSecret {
   readonly mac: Uint8Array;
   /** The scrypt salt, if the MAC is over the stretched secret. */
   readonly stretchSalt?: Uint8Array | undefined;
+  /** SHA-256 of an authToken; undefined if an earlier version made it, and for a password. */
+  readonly hash?: Uint8Array | undefined;
 }
 
 const macSaltBytes = 16;
+const hashBytes = 32;
 
 /**
  * Reads a stored secret. A stretched secret has two salts, concatenated: the salt of the MAC, drawn
  * by the token host, and the scrypt salt, which is needed first. Secrets made by earlier versions
- * use one salt for both.
+ * use one salt for both. The salt of an authToken is followed by its hash.
  */
 export function storedSecret(salt: Uint8Array, mac: Uint8Array, stretched: number): StoredSecret {
   const stretchSalt = salt.length > macSaltBytes ? salt.subarray(macSaltBytes) : salt;
-  return { salt: salt.subarray(0, macSaltBytes), mac, ...(stretched === 1 ? { stretchSalt } : {}) };
+  const rest = salt.subarray(macSaltBytes);
+  return {
+    ...{ salt: salt.subarray(0, macSaltBytes), mac },
+    ...(stretched === 1 ? { stretchSalt } : {}),
+    ...(stretched === 0 && rest.length === hashBytes ? { hash: rest } : {}),
+  };
 }
 
 export interface Subscriber {

@@ -15,12 +15,14 @@ import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { checkUsable, parseKeyReferenceId, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KnownSecrets } from './known-secrets.ts';
+import { LongSecrets } from './long-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
 import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved, type Reserved } from './reserved.ts';
 import { Seals } from './seals.ts';
+import { SecretPace, type SecretPaceOptions } from './secret-pace.ts';
 import type { CommittedPurpose, Verdict } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
@@ -39,6 +41,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly threads?: Pick<WorkThreads, 'run'>;
   /** Settings of the key pool. Default: no pool. */
   readonly pool?: PoolOptions;
+  /** Paces of wrong secrets by client and tenant. Default: none. */
+  readonly pace?: SecretPaceOptions;
 }
 
 /** Manages the keys of all tenants: records, secrets, life cycle. */
@@ -74,11 +78,13 @@ export class Keyring {
     this.#creation = new KeyCreation({ store, token, journal, destruction, pool: this.#pool });
     const slots = new AttemptSlots(() => store.now());
     const known = this.#known;
+    const long = new LongSecrets();
+    const pace = options.pace === undefined ? undefined : new SecretPace(store, options.pace);
     const times = { attemptMaxMs, waitMs: attemptWaitMs };
     this.#cache = new KeyCache(store, { seals, slots, known });
-    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, times);
+    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known, long, pace }, times);
     this.#identities = new IdentityKeys(store, { seals, known });
-    this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known }, times);
+    this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known, long, pace }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
     this.activationData = new ActivationData({ store, token, activation: this.#activation });

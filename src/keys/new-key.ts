@@ -7,6 +7,7 @@ import type { KeyId } from '../token/key-id.ts';
 import type { MadeMac, Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
+import { authTokenHash } from './long-secrets.ts';
 import { keyScope, sealKey } from './seals.ts';
 
 /** A certificate for a new key, as `certificates/` issues it. */
@@ -101,8 +102,9 @@ export async function keyRow(
     storedMac(token, id, scope, 'PASSWORD', secret.password) ?? storedMac(token, id, scope, 'AUTH_TOKEN', secret.authToken),
     storedMac(token, id, scope, 'TRANSACTION', transactionId),
   ]);
+  const tokenHash = secret.authToken === undefined ? none : authTokenHash(Buffer.from(secret.authToken));
   const secrets = {
-    secret_salt: own?.salt ?? none,
+    secret_salt: own === undefined ? none : Buffer.concat([own.salt, tokenHash]),
     secret_mac: own?.mac ?? none,
     secret_stretched: 0,
     transaction_salt: transaction?.salt ?? null,

@@ -30,6 +30,12 @@ export interface ReservationTimes {
   readonly waitMs: number;
 }
 
+/**
+ * There is no such activation data. `used data`: another attempt had it, and has used it up
+ * meanwhile.
+ */
+export type NoData = 'no data' | 'used data';
+
 /** Interval at which the store is polled while attempts of other instances are in flight. */
 const pollMs = 20;
 
@@ -54,9 +60,9 @@ export class Reservations {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED
    * @throws {KeyInUse} if the attempts before it have not ended in time
    */
-  async take(wanted: Wanted): Promise<{ readonly reservation: Reservation; readonly release: () => void }> {
+  async take(wanted: Wanted): Promise<{ readonly reservation: Reservation | NoData; readonly release: () => void }> {
     const deadlineMs = performance.now() + this.#times.waitMs;
-    const atOnce = wanted.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
+    const atOnce = atOnceOf(wanted.given);
     const release = await this.#slots.take(wanted.key, atOnce, deadlineMs);
     try {
       return { reservation: await this.#inStore(wanted, atOnce, deadlineMs), release };
@@ -66,9 +72,20 @@ export class Reservations {
     }
   }
 
+  /** Whether the slots have room for another attempt. */
+  hasRoom({ key, given }: Pick<Wanted, 'key' | 'given'>): boolean {
+    return this.#slots.hasRoom(key, atOnceOf(given));
+  }
+
+  /** Waits until they have, without taking one. @throws as `take` */
+  async room({ key, given }: Pick<Wanted, 'key' | 'given'>): Promise<void> {
+    await this.#slots.room(key, atOnceOf(given), performance.now() + this.#times.waitMs);
+  }
+
   /** Reserves in the store, which decides regardless of what this instance remembers of the key. */
-  async #inStore({ key, use, action, given }: Wanted, atOnce: number, deadlineMs: number): Promise<Reservation> {
+  async #inStore({ key, use, action, given }: Wanted, atOnce: number, deadlineMs: number): Promise<Reservation | NoData> {
     const { attemptMaxMs } = this.#times;
+    let wasBusy = false;
     for (;;) {
       const now = this.#store.now();
       const endsMs = performance.now() + attemptMaxMs;
@@ -82,7 +99,9 @@ export class Reservations {
         atOnce,
         otp: wantedOtp(key, action, given),
       });
+      if (reservation === 'no data') return wasBusy ? 'used data' : 'no data';
       if (reservation !== undefined) return { ...reservation, endsMs };
+      wasBusy = true;
       await this.#cache.reread(key);
       checkUsable(key, use, now);
       if (performance.now() > deadlineMs) throw new KeyInUse();
@@ -105,4 +124,9 @@ function wantedOtp(key: ActivatableKey, action: SecretAction, given: GivenSecret
     case 'transactionId':
       return undefined;
   }
+}
+
+/** Attempts of a key in flight. */
+function atOnceOf({ member }: Pick<GivenSecret, 'member'>): number {
+  return member === 'authToken' ? 1 : lockRule.failuresInRow;
 }

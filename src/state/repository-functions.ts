@@ -18,6 +18,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findAnswerPart',
   'findIssuingChain',
   'findKey',
+  'findSecretPaces',
   'isIdentityTokenUsed',
   'findSession',
   'findSessionPart',

@@ -5,6 +5,7 @@ import type { IdentityKeyRow } from './tables/identity-keys.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
 import type { Attempts, KeyRow, LimitedTenantRow, OtpRow } from './tables/keys.ts';
 import type { CrlRow, CrlStateRow, OcspResponderRow, RevocationRow } from './tables/revocation.ts';
+import type { SecretPaceRow } from './tables/secret-paces.ts';
 import type { PublicationRow } from './tables/publications.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from './tables/signature-sessions.ts';
 import type { KeyJournalRow, KeyPoolRow, MacKeyRow, ServiceKeyRow } from './tables/token-keys.ts';
@@ -32,6 +33,7 @@ export interface Schema {
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   kept_bytes: KeptBytesRow;
+  secret_paces: SecretPaceRow;
   service_keys: ServiceKeyRow;
   transfer_files: TransferFileRow;
   transfer_shares: TransferShareRow;

@@ -160,3 +160,28 @@ export function leftKeyMetrics(registry: Registry, left: () => number): void {
     },
   });
 }
+
+/** Metrics of wrong secrets. */
+export function secretMetrics(registry: Registry): { readonly wrong: () => void; readonly paced: (scope: 'client' | 'tenant') => void } {
+  const registers = [registry];
+  const wrong = new Counter({
+    name: 'signetd_wrong_secrets_total',
+    help: 'Wrong secrets that were counted for their client and tenant, of every operation.',
+    registers,
+  });
+  const paced = new Counter({
+    name: 'signetd_paced_secrets_total',
+    help: 'Requests answered with 429, their secret not compared, since too many wrong ones had come: from the client, or from the tenant.',
+    labelNames: ['scope'] as const,
+    registers,
+  });
+  for (const scope of ['client', 'tenant'] as const) paced.inc({ scope }, 0);
+  return {
+    wrong: () => {
+      wrong.inc();
+    },
+    paced: (scope) => {
+      paced.inc({ scope });
+    },
+  };
+}

@@ -39,7 +39,7 @@ describe('a secret that the service makes', () => {
     expectRandom(values, octets);
     for (const salt of ['secret_salt', 'transaction_salt', 'seal_salt'] as const) {
       expectRandom(
-        all.map(({ row }) => row[salt] ?? Buffer.alloc(0)),
+        all.map(({ row }) => row[salt]?.subarray(0, 16) ?? Buffer.alloc(0)),
         16,
       );
     }

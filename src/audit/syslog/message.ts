@@ -25,13 +25,15 @@ export function syslogMessage(line: Buffer, { n, time }: LineHead, { facility, h
   return Buffer.concat([Buffer.from(`${message.length} `, 'latin1'), message]);
 }
 
+const refusals: ReadonlySet<string> = new Set(['refused-clients', 'wrong-secrets', 'outage']);
+
 /**
  * Alert: rows of the state store were changed from outside. Warning: refused, failed, not recorded
  * for a while, or a gap in the log.
  */
 function severityOf(text: string, kind: string): number {
   if (text.includes(',"tampered":"')) return alert;
-  const isRefused = kind === 'refused-clients' || kind === 'outage' || /,"major":[1-9]|,"status":\d|,"fault":"|,"gap":"/.test(text);
+  const isRefused = refusals.has(kind) || /,"major":[1-9]|,"status":\d|,"fault":"|,"gap":"/.test(text);
   return isRefused ? warning : notice;
 }
 

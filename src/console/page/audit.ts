@@ -5,15 +5,15 @@ import { counted, moment, valueText } from './wording.ts';
 
 type Entry = AuditRecords['records'][number];
 
+const isRefusal = (kind: unknown): boolean => kind === 'refused-clients' || kind === 'wrong-secrets';
+
 const shownMax = 100;
 const filters: Readonly<Record<string, (entry: Entry) => boolean>> = {
-  'requests and operators': ({ kind, uid }) => kind === 'request' || kind === 'refused-clients' || uid !== undefined,
+  'requests and operators': ({ kind, uid }) => kind === 'request' || isRefusal(kind) || uid !== undefined,
   requests: ({ kind }) => kind === 'request',
   operators: ({ uid }) => uid !== undefined,
   'not successful': ({ kind, major, status, fault, gap, damaged }) =>
-    kind === 'refused-clients' ||
-    (major !== undefined && major !== 0) ||
-    [status, fault, gap, damaged].some((member) => member !== undefined),
+    isRefusal(kind) || (major !== undefined && major !== 0) || [status, fault, gap, damaged].some((member) => member !== undefined),
   'all records': () => true,
 };
 

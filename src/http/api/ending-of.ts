@@ -2,6 +2,7 @@ import { NotHandedOver } from '../../audit/syslog/hand-over.ts';
 import { RegistrationEnded } from '../../clients/admission.ts';
 import { isFault } from '../../faults.ts';
 import { TransferStoreUnavailable } from '../../documents/transfer/transfer-store-unavailable.ts';
+import { SecretsPaced } from '../../keys/secret-pace.ts';
 import { Refusal, resultCodes } from '../../result-codes.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -29,6 +30,7 @@ export function endingOf(
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
   if (error instanceof TransferStoreUnavailable) return transferStoreAway(error, path, log);
   if (error instanceof NotHandedOver) return notHandedOver(error);
+  if (error instanceof SecretsPaced) return tooManyWrongSecrets(error);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
   return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
 }
@@ -50,6 +52,11 @@ export function notHandedOver({ code, message }: NotHandedOver): Problem {
     members: { resultMajor: major, resultMinor: minor },
     headers: { 'Retry-After': String(NotHandedOver.retryAfterSeconds) },
   });
+}
+
+function tooManyWrongSecrets({ message, retryAfterSeconds }: SecretsPaced): Problem {
+  const { major, minor } = resultCodes.TOO_MANY_WRONG_SECRETS;
+  return new Problem(429, message, { members: { code: `${major}/${minor}` }, headers: { 'Retry-After': String(retryAfterSeconds) } });
 }
 
 export function overloaded(retryAfterSeconds: number): Problem {

@@ -3,6 +3,7 @@ import type { AuditedRequest } from '../../audit/audited-request.ts';
 import { NotHandedOver } from '../../audit/syslog/hand-over.ts';
 import { RegistrationEnded, type Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
+import { whileCalledBy } from '../../clients/current-caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
 import type { Ticket } from '../limits/request-quota.ts';
 import { currentRequest, type Sender } from '../../telemetry/current-request.ts';
@@ -141,7 +142,7 @@ export async function whileAdmitted<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (!admission.entersAtOnce()) await admission.enter();
-  const value = await services.audit.carryOut(audited, work);
+  const value = await whileCalledBy(admission.caller, async () => services.audit.carryOut(audited, work));
   if (!admission.confirmsAtOnce()) await admission.confirm();
   return value;
 }

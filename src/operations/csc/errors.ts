@@ -42,6 +42,7 @@ export const cscOutcomes: Readonly<Record<ResultName, Outcome>> = {
   KEY_LOCKED: wrongRequest,
   KEY_STATE: wrongRequest,
   DIGEST_NOT_AUTHORISED: wrongRequest,
+  TOO_MANY_WRONG_SECRETS: [429, 'temporarily_unavailable'],
   CERTIFICATE_UNKNOWN: wrongRequest,
   CERTIFICATE_STATE: wrongRequest,
   ISSUANCE_REFUSED: wrongRequest,

@@ -20,6 +20,7 @@ import * as publications from './0022-publications.ts';
 import * as identityKeys from './0023-identity-keys.ts';
 import * as clientCertificateEnds from './0024-client-certificate-ends.ts';
 import * as activationData from './0025-activation-data.ts';
+import * as secretPaces from './0026-secret-paces.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -44,6 +45,7 @@ const migrations: Record<string, Migration> = {
   '0023-identity-keys': identityKeys,
   '0024-client-certificate-ends': clientCertificateEnds,
   '0025-activation-data': activationData,
+  '0026-secret-paces': secretPaces,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

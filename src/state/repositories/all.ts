@@ -56,6 +56,7 @@ export {
   keepPublishedNames,
 } from './publications.ts';
 export { findCertificate, releaseHold, revoke } from './revocations.ts';
+export { countWrongSecrets, findSecretPaces } from './secret-paces.ts';
 export { findServiceKey, takeServiceKey } from './service-keys.ts';
 export {
   addSession,

@@ -31,12 +31,16 @@ export interface UseReservation extends CountedKey {
 /**
  * Reserves an attempt, and the open one-time password that the secret may match, in one commit.
  * Undefined if other attempts hold them, or the key is not in use, is locked, or has no attempts
- * left.
+ * left. `no data`: there is no such activation data, so nothing is reserved.
  */
-export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
+export async function reserveUse(
+  db: Transaction<Schema>,
+  use: UseReservation,
+): Promise<{ otp: OtpRow | undefined } | 'no data' | undefined> {
   const { reference, table, otp: wanted, rule, until, states, atOnce } = use;
   const otp = wanted === undefined ? undefined : await reserveOtp(db, { reference, wanted, now: rule.now, until });
   if (otp === 'busy') return undefined;
+  if (otp === undefined && wanted !== undefined && 'otpId' in wanted) return 'no data';
   if (await reserveAttempt(db, { reference, table, rule, until, states, atOnce })) return { otp };
   if (otp !== undefined) await settleOtp(db, { otpId: otp.otp_id, fate: 'kept' });
   return undefined;

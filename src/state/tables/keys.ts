@@ -22,7 +22,7 @@ export interface KeyRow extends Sealed {
   state: string;
   /**
    * Empty, like the MAC, if the key has no secret of its own. 16 bytes; if the secret is stretched,
-   * followed by the 16-byte scrypt salt.
+   * followed by the 16-byte scrypt salt; that of an authToken, by its SHA-256.
    */
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
