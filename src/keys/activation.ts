@@ -2,7 +2,7 @@ import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { AttemptSlots } from './attempt-slots.ts';
-import { AttemptLimits } from './attempt-limits.ts';
+import { AttemptLimits, type Reserving } from './attempt-limits.ts';
 import { Candidates } from './candidates.ts';
 import type { GivenSecret, SecretAction } from './credentials.ts';
 import type { KeyCache } from './key-cache.ts';
@@ -11,7 +11,7 @@ import type { KnownSecrets, SecretMark } from './known-secrets.ts';
 import type { LongSecrets } from './long-secrets.ts';
 import { Reservations, type ReservationTimes } from './reservations.ts';
 import { isActivationData, isGuarded, secretAt, type Reserved } from './reserved.ts';
-import { unpaced, type PacedAttempt, type SecretPace } from './secret-pace.ts';
+import type { SecretPace } from './secret-pace.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
@@ -50,8 +50,6 @@ interface Judged<P extends SecretAction, V extends Verdict, T extends object> {
   readonly verdict: V;
   /** Set if the attempt is complete before its settlement, even without an answer. */
   readonly done: { readonly answer: T | undefined } | undefined;
-  /** Its place in the paces, which a right secret has given back. */
-  readonly paced: PacedAttempt;
 }
 
 interface ActivationParts {
@@ -197,14 +195,14 @@ export class Activation {
     if (reserving === undefined) return undefined;
     const { reservation, release } = reserving;
     try {
-      const { reserved, verdict, done, paced } = await this.#askReserved(attempt, reservation);
+      const { reserved, verdict, done } = await this.#askReserved(attempt, reserving);
       if (verdict.verified) {
         return {
-          ...{ reserved, done, paced },
+          ...{ reserved, done },
           verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }),
         };
       }
-      await this.#limits.wrong(attempt, reservation, paced);
+      await this.#limits.wrong(attempt, reserving);
       return undefined;
     } finally {
       release();
@@ -217,22 +215,21 @@ export class Activation {
    */
   async #askReserved<P extends SecretAction, T extends object>(
     attempt: Attempt<P, T>,
-    reservation: Reservation,
+    { reservation, paced }: Reserving,
   ): Promise<Judged<P, Verdict, T>> {
     const { key, ask, complete } = attempt;
-    let paced = unpaced;
     try {
-      paced = await this.#limits.place();
+      await this.#limits.place(paced);
       const otp = takesOtps(key) ? reservation.otp : 'unasked';
       const reserved = this.#candidates.atOnce(attempt, otp) ?? (await this.#candidates.stretched(attempt, otp));
       const verdict = await ask(reserved);
-      if (!verdict.verified) return { reserved, verdict, done: undefined, paced };
+      if (!verdict.verified) return { reserved, verdict, done: undefined };
       paced.release();
       if (complete !== undefined && verdict.refusal === undefined && verdict.values === undefined) {
         throw new Error('the verdict has no signature values to complete');
       }
       const isCompletedFirst = verdict.refusal === undefined && secretAt(reserved, verdict.by).kind !== 'PASSWORD';
-      return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined, paced };
+      return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined };
     } catch (error) {
       paced.release();
       await this.#settling.giveBack(key, reservation);

@@ -15,6 +15,14 @@ interface Attempt {
   readonly given: GivenSecret;
 }
 
+/** A reserved attempt of a key, which is also one of the client and the tenant. */
+export interface Reserving {
+  readonly reservation: Reservation;
+  readonly paced: PacedAttempt;
+  /** Frees its slot. */
+  release(): void;
+}
+
 interface Limits {
   readonly reservations: Reservations;
   readonly settling: Settling;
@@ -52,35 +60,41 @@ export class AttemptLimits {
   }
 
   /**
-   * Reserves an attempt of the key; `release` frees its slot. Undefined if a long secret is known to
-   * be wrong, without the token.
+   * Reserves an attempt of the key. Undefined if a long secret is known to be wrong, without the
+   * token.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED
    * @throws {SecretsPaced}
    * @throws {KeyInUse} if the attempts before it have not ended in time
    */
-  async reserve(attempt: Attempt): Promise<{ readonly reservation: Reservation; readonly release: () => void } | undefined> {
+  async reserve(attempt: Attempt): Promise<Reserving | undefined> {
     const { reservations, long, pace } = this.#limits;
     const { key, given } = attempt;
-    await pace?.check();
-    if (long.isWrong(key, given)) {
-      await pace?.wrong();
+    const paced = pace?.enter() ?? unpaced;
+    try {
+      await paced.check();
+      if (long.isWrong(key, given)) {
+        await paced.wrong();
+        return undefined;
+      }
+      const { reservation, release } = await reservations.take(attempt);
+      if (typeof reservation !== 'string') return { reservation, release, paced };
+      release();
+      if (reservation === 'no data' && !long.wasUsed(given)) await paced.wrong();
+      paced.release();
       return undefined;
+    } catch (error) {
+      paced.release();
+      throw error;
     }
-    const { reservation, release } = await reservations.take(attempt);
-    if (typeof reservation !== 'string') return { reservation, release };
-    release();
-    if (reservation === 'no data' && !long.wasUsed(given)) await pace?.wrong();
-    return undefined;
   }
 
   /** Takes a place in the paces, right before the secret is compared. @throws as `reserve` */
-  async place(): Promise<PacedAttempt> {
-    const { pace, waitMs } = this.#limits;
-    return pace === undefined ? unpaced : pace.take(waitMs);
+  async place(paced: PacedAttempt): Promise<void> {
+    await paced.take(this.#limits.waitMs);
   }
 
   /** Counts an attempt whose secret the token found wrong. */
-  async wrong({ key, given }: Attempt, reservation: Reservation, paced: PacedAttempt): Promise<void> {
+  async wrong({ key, given }: Attempt, { reservation, paced }: Reserving): Promise<void> {
     const { settling, seals } = this.#limits;
     const ofKey = countsForKey(key, given) ? settling.wrong(key, reservation) : settling.giveBack(key, reservation);
     await Promise.all([ofKey, paced.wrong()]);

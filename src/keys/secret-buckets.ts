@@ -16,6 +16,8 @@ export interface Bucket {
   fullAt: number;
   /** Attempts whose secrets are being compared. */
   inFlight: number;
+  /** Attempts that are not in flight yet. */
+  coming: number;
   /** All are woken when one of them ends. */
   readonly waiting: Set<() => void>;
   /** Whether the row is still to be read. */
@@ -48,29 +50,50 @@ export class SecretBuckets {
     });
   }
 
-  /** Returns the buckets, read from the state store unless memory has them. */
-  async of(subjects: readonly PaceSubject[]): Promise<readonly Bucket[]> {
-    const buckets = subjects.map((subject) => this.#bucket(subject));
-    const stale = subjects.filter((_, index) => buckets[index]?.isStale === true);
-    if (stale.length > 0) await this.#read(stale);
-    return buckets;
+  /** Returns the bucket, new if memory has none. */
+  at({ name }: PaceSubject): Bucket {
+    const known = this.#buckets.get(name);
+    if (known !== undefined) return known;
+    if (this.#buckets.size >= this.#sweepAt) this.#sweep();
+    const fresh: Bucket = { fullAt: 0, inFlight: 0, coming: 0, waiting: new Set(), isStale: true };
+    this.#buckets.set(name, fresh);
+    return fresh;
   }
 
-  /** Whether it has a token that no attempt in flight may need; false if its row is to be read. */
-  hasRoomAtOnce(subject: PaceSubject): boolean {
-    const bucket = this.#buckets.get(subject.name);
-    return bucket !== undefined && !bucket.isStale && this.hasRoom(subject);
+  /** Reads the rows that memory does not have. */
+  async read(subjects: readonly PaceSubject[]): Promise<void> {
+    const stale = subjects.filter((subject) => this.at(subject).isStale);
+    if (stale.length === 0) return;
+    const changes = this.#changes;
+    const names = stale.map(({ name }) => name);
+    const rows = await this.#store.run('findSecretPaces', names);
+    for (const subject of stale) {
+      const row = rows.find(({ subject: name }) => name === subject.name);
+      if (row !== undefined) this.#raise(subject.name, Math.min(row.full_at, this.#latest(subject)));
+      if (this.#changes === changes) this.at(subject).isStale = false;
+    }
+  }
+
+  /** Whether memory has its row. */
+  isKnown({ name }: PaceSubject): boolean {
+    return this.#buckets.get(name)?.isStale === false;
   }
 
   /** Whether it has a token that no attempt in flight may need. */
   hasRoom(subject: PaceSubject): boolean {
-    const bucket = this.#bucket(subject);
+    const bucket = this.at(subject);
     return this.#tokens(subject, bucket) - bucket.inFlight >= 1;
+  }
+
+  /** Whether it has one that no attempt before may need, including those that are not yet in flight. */
+  hasRoomBehind(subject: PaceSubject): boolean {
+    const bucket = this.at(subject);
+    return this.#tokens(subject, bucket) - bucket.inFlight - bucket.coming >= 1;
   }
 
   /** Returns the milliseconds until it has a token. */
   waitMs(subject: PaceSubject): number {
-    return (1 - this.#tokens(subject, this.#bucket(subject))) * subject.intervalMs;
+    return (1 - this.#tokens(subject, this.at(subject))) * subject.intervalMs;
   }
 
   /** Takes a token of each, at once in memory. */
@@ -79,7 +102,7 @@ export class SecretBuckets {
     for (const subject of subjects) {
       const { name, intervalMs } = subject;
       const latest = this.#latest(subject);
-      const bucket = this.#bucket(subject);
+      const bucket = this.at(subject);
       bucket.fullAt = Math.min(Math.max(bucket.fullAt, now) + intervalMs, latest);
       const moreMs = (this.#unkept.get(name)?.moreMs ?? 0) + intervalMs;
       this.#unkept.set(name, { moreMs, latest });
@@ -119,17 +142,6 @@ export class SecretBuckets {
     }
   }
 
-  async #read(subjects: readonly PaceSubject[]): Promise<void> {
-    const changes = this.#changes;
-    const names = subjects.map(({ name }) => name);
-    const rows = await this.#store.run('findSecretPaces', names);
-    for (const subject of subjects) {
-      const row = rows.find(({ subject: name }) => name === subject.name);
-      if (row !== undefined) this.#raise(subject.name, Math.min(row.full_at, this.#latest(subject)));
-      if (this.#changes === changes) this.#bucket(subject).isStale = false;
-    }
-  }
-
   #raise(name: string, fullAt: number): void {
     const bucket = this.#buckets.get(name);
     if (bucket !== undefined) bucket.fullAt = Math.max(bucket.fullAt, fullAt);
@@ -143,19 +155,10 @@ export class SecretBuckets {
     return this.#store.now() + debtMax * burst * intervalMs;
   }
 
-  #bucket({ name }: PaceSubject): Bucket {
-    const known = this.#buckets.get(name);
-    if (known !== undefined) return known;
-    if (this.#buckets.size >= this.#sweepAt) this.#sweep();
-    const fresh: Bucket = { fullAt: 0, inFlight: 0, waiting: new Set(), isStale: true };
-    this.#buckets.set(name, fresh);
-    return fresh;
-  }
-
   #sweep(): void {
     const now = this.#store.now();
-    for (const [name, { fullAt, inFlight, waiting }] of this.#buckets) {
-      if (fullAt <= now && inFlight === 0 && waiting.size === 0 && !this.#unkept.has(name)) this.#buckets.delete(name);
+    for (const [name, { fullAt, inFlight, coming, waiting }] of this.#buckets) {
+      if (fullAt <= now && inFlight + coming === 0 && waiting.size === 0 && !this.#unkept.has(name)) this.#buckets.delete(name);
     }
     this.#sweepAt = Math.max(sweepAtBuckets, 2 * this.#buckets.size);
   }

@@ -4,7 +4,7 @@ import type { LimitsConfig } from '../config/limits-config.ts';
 import { resultCodes } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { KeyInUse, wokenBefore } from './attempt-slots.ts';
-import { SecretBuckets, type Bucket, type PaceSubject } from './secret-buckets.ts';
+import { SecretBuckets, type PaceSubject } from './secret-buckets.ts';
 
 export type PaceLimits = Pick<
   LimitsConfig,
@@ -30,8 +30,16 @@ export class SecretsPaced extends Error {
   }
 }
 
-/** An attempt that has a place in the paces, until it is known whether its secret was right. */
+/** An attempt, as the paces see it, until it is known whether its secret was right. */
 export interface PacedAttempt {
+  /** @throws {SecretsPaced} if no secret may be compared */
+  check(): Promise<void>;
+  /**
+   * Takes a place, right before the secret is compared; waits for one at most `waitMs`.
+   * @throws {SecretsPaced}
+   * @throws {KeyInUse} if the attempts before it have not ended in time
+   */
+  take(waitMs: number): Promise<void>;
   /** The secret was not wrong, or was not compared. Nothing is counted. */
   release(): void;
   /** The secret was wrong: it is counted, and the count is in the state store on return. */
@@ -48,7 +56,12 @@ export interface SecretPaceOptions {
 }
 
 /** Outside of a request, nothing is counted. */
-export const unpaced: PacedAttempt = { release: () => undefined, wrong: async () => Promise.resolve() };
+export const unpaced: PacedAttempt = {
+  check: async () => Promise.resolve(),
+  take: async () => Promise.resolve(),
+  release: () => undefined,
+  wrong: async () => Promise.resolve(),
+};
 
 /**
  * Limits the rate of wrong secrets by client and by tenant, over all keys (NIST SP 800-63B §5.2.2),
@@ -56,7 +69,7 @@ export const unpaced: PacedAttempt = { release: () => undefined, wrong: async ()
  * it is kept in the state store, so that neither a restart nor another instance begins anew.
  *
  * An attempt takes a place before its secret is compared: of a client or a tenant, no more secrets
- * are compared at a time than may still be wrong. The places are counted in each instance. Guesses
+ * are compared at a time than may still be wrong. The places are those of each instance. Guesses
  * that come to several instances at the same moment may exceed the bucket; it is then in debt, so
  * that the rate holds over time.
  */
@@ -69,65 +82,65 @@ export class SecretPace {
     this.#buckets = new SecretBuckets(store);
   }
 
-  /** @throws {SecretsPaced} if none of the current caller may be compared */
-  async check(): Promise<void> {
-    const subjects = this.#subjects();
-    if (subjects !== undefined) await this.#check(subjects);
-  }
-
-  /** Whether another secret of the current caller may be compared, as far as memory tells. */
+  /**
+   * Whether a secret that was right before may be compared at once, as far as memory tells. It takes
+   * no place, but is not compared before the attempts that came earlier.
+   */
   hasRoomAtOnce(): boolean {
     const subjects = this.#subjects();
-    return subjects === undefined || subjects.every((subject) => this.#buckets.hasRoomAtOnce(subject));
+    return subjects === undefined || subjects.every((subject) => this.#buckets.isKnown(subject) && this.#buckets.hasRoomBehind(subject));
   }
 
-  /**
-   * Waits until another secret of the current caller may be compared, without taking a place.
-   * `waitMs`: at most this long.
-   * @throws {SecretsPaced}
-   * @throws {KeyInUse} if the attempts before it have not ended in time
-   */
+  /** Waits until it may be compared, at most `waitMs`. @throws as `PacedAttempt.take` */
   async room(waitMs: number): Promise<void> {
     const subjects = this.#subjects();
-    if (subjects !== undefined) await this.#room(subjects, performance.now() + waitMs);
+    if (subjects === undefined) return;
+    await this.#room(subjects, performance.now() + waitMs, (subject) => this.#buckets.hasRoomBehind(subject));
   }
 
-  /** As `room`, and takes the place. */
-  async take(waitMs: number): Promise<PacedAttempt> {
+  /** Begins an attempt of the current caller. */
+  enter(): PacedAttempt {
     const subjects = this.#subjects();
     if (subjects === undefined) return unpaced;
-    const buckets = await this.#room(subjects, performance.now() + waitMs, 1);
-    let isOver = false;
-    const end = (): boolean => {
-      if (isOver) return false;
-      isOver = true;
+    const buckets = subjects.map((subject) => this.#buckets.at(subject));
+    let place: 'coming' | 'inFlight' | undefined;
+    const move = (to: typeof place): void => {
       for (const bucket of buckets) {
-        bucket.inFlight -= 1;
-        const waiting = [...bucket.waiting];
-        bucket.waiting.clear();
-        for (const wake of waiting) wake();
+        if (place !== undefined) bucket[place] -= 1;
+        if (to !== undefined) bucket[to] += 1;
       }
-      return true;
+      place = to;
     };
+    const end = (): void => {
+      if (place === undefined) return;
+      move(undefined);
+      for (const { waiting } of buckets) {
+        const all = [...waiting];
+        waiting.clear();
+        for (const wake of all) wake();
+      }
+    };
+    move('coming');
     return {
-      release: () => void end(),
+      check: async () => this.#check(subjects),
+      take: async (waitMs) => {
+        await this.#room(
+          subjects,
+          performance.now() + waitMs,
+          (subject) => this.#buckets.hasRoom(subject),
+          () => {
+            move('inFlight');
+          },
+        );
+      },
+      release: end,
       wrong: async () => {
-        if (!isOver) this.#buckets.spend(subjects);
-        if (end()) await this.#told();
+        if (place === undefined) return;
+        this.#buckets.spend(subjects);
+        end();
+        await this.#told();
       },
     };
-  }
-
-  /**
-   * Counts a wrong secret that took no place: one that is too long to be guessed.
-   * @throws {SecretsPaced} instead, if there were too many before
-   */
-  async wrong(): Promise<void> {
-    const subjects = this.#subjects();
-    if (subjects === undefined) return;
-    await this.#check(subjects);
-    this.#buckets.spend(subjects);
-    await this.#told();
   }
 
   async #told(): Promise<void> {
@@ -135,28 +148,32 @@ export class SecretPace {
     await this.#buckets.keep();
   }
 
-  /** Returns the buckets once each has a token that no attempt in flight may need, and takes `places`. */
-  async #room(subjects: readonly PaceSubject[], deadlineMs: number, places = 0): Promise<readonly Bucket[]> {
+  /** Waits until every bucket has room, and calls `then` in the same turn. */
+  async #room(
+    subjects: readonly PaceSubject[],
+    deadlineMs: number,
+    hasRoom: (subject: PaceSubject) => boolean,
+    then: () => void = () => undefined,
+  ): Promise<void> {
     for (;;) {
-      const buckets = await this.#check(subjects);
-      const full = subjects.findIndex((subject) => !this.#buckets.hasRoom(subject));
-      const busy = buckets[full];
+      await this.#check(subjects);
+      const busy = subjects.find((subject) => !hasRoom(subject));
       if (busy === undefined) {
-        for (const bucket of buckets) bucket.inFlight += places;
-        return buckets;
+        then();
+        return;
       }
-      if (!(await wokenBefore(deadlineMs, busy.waiting))) {
+      if (!(await wokenBefore(deadlineMs, this.#buckets.at(busy).waiting))) {
         throw new KeyInUse('other attempts of this client did not end in time; nothing was done, and it is safe to repeat the request');
       }
     }
   }
 
   /** @throws {SecretsPaced} if a bucket has no token left */
-  async #check(subjects: readonly PaceSubject[]): Promise<readonly Bucket[]> {
-    const buckets = await this.#buckets.of(subjects);
+  async #check(subjects: readonly PaceSubject[]): Promise<void> {
+    await this.#buckets.read(subjects);
     const waits = subjects.map((subject) => this.#buckets.waitMs(subject));
     const longest = Math.max(...waits);
-    if (longest <= 0) return buckets;
+    if (longest <= 0) return;
     const scope = waits[0] === longest ? 'client' : 'tenant';
     const caller = callerNow();
     if (caller !== undefined) this.#options.refused?.(scope, caller);

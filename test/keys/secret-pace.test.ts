@@ -57,7 +57,16 @@ function callers(): readonly [Caller, Caller, Caller] {
 const pacing = (store: StateStore, refused: string[] = []): SecretPace =>
   new SecretPace(store, { limits: () => limits, refused: (scope, { name }) => refused.push(`${scope} of ${name}`) });
 const taken = async (pace: SecretPace, caller: Caller, waitMs = 60_000): Promise<PacedAttempt> =>
-  whileCalledBy(caller, async () => pace.take(waitMs));
+  whileCalledBy(caller, async () => {
+    const attempt = pace.enter();
+    try {
+      await attempt.take(waitMs);
+      return attempt;
+    } catch (error) {
+      attempt.release();
+      throw error;
+    }
+  });
 async function guess(pace: SecretPace, caller: Caller): Promise<'compared' | 'refused'> {
   try {
     await (await taken(pace, caller)).wrong();
@@ -178,9 +187,12 @@ describe('the pace of wrong secrets', () => {
 
   it('counts nothing outside of a request', async () => {
     const pace = pacing(here);
-    for (let time = 0; time < 9; time += 1) await (await pace.take(0)).wrong();
-    await pace.wrong();
-    await pace.check();
+    for (let time = 0; time < 9; time += 1) {
+      const attempt = pace.enter();
+      await attempt.take(0);
+      await attempt.wrong();
+    }
+    await pace.enter().check();
     expect(pace.hasRoomAtOnce()).toBe(true);
   });
 });
