@@ -1,5 +1,7 @@
 import type { Change } from '../state/database.ts';
+import type { CountedSecrets } from '../state/repositories/secret-paces.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { SecretPaceRow } from '../state/tables/secret-paces.ts';
 
 /** A client or a tenant, with the limits in force. */
 export interface PaceSubject {
@@ -12,8 +14,10 @@ export interface PaceSubject {
 }
 
 export interface Bucket {
-  /** When it is full again; milliseconds since epoch. */
-  fullAt: number;
+  /** Tokens that were missing at a time; a fraction. */
+  missing: number;
+  /** Milliseconds since epoch. */
+  asOf: number;
   /** Attempts whose secrets are being compared. */
   inFlight: number;
   /** Attempts that are not in flight yet. */
@@ -24,13 +28,13 @@ export interface Bucket {
   isStale: boolean;
 }
 
-/** A bucket is at most this many times in debt: a clock that was ahead must not block for as long. */
-const debtMax = 4;
 const sweepAtBuckets = 1024;
+/** What memory has is also in the state store. */
+const forgottenMs = 60_000;
 
 /**
- * The token buckets of wrong secrets, in memory and in the state store. Each is known by the time at
- * which it is full again.
+ * The token buckets of wrong secrets, in memory and in the state store. Each is known by the tokens
+ * that are missing, so that other limits apply as soon as they are in force.
  */
 export class SecretBuckets {
   readonly #store: StateStore;
@@ -38,8 +42,8 @@ export class SecretBuckets {
   #sweepAt = sweepAtBuckets;
   /** Changes that were reported: rows that are read meanwhile may lack them. */
   #changes = 0;
-  /** What is to be added to rows: milliseconds, and the latest time. */
-  #unkept = new Map<string, { moreMs: number; latest: number }>();
+  /** What is to be added to rows. */
+  #unkept = new Map<string, CountedSecrets>();
   #keeping: Promise<void> | undefined;
   #keepingNext: Promise<void> | undefined;
 
@@ -55,7 +59,7 @@ export class SecretBuckets {
     const known = this.#buckets.get(name);
     if (known !== undefined) return known;
     if (this.#buckets.size >= this.#sweepAt) this.#sweep();
-    const fresh: Bucket = { fullAt: 0, inFlight: 0, coming: 0, waiting: new Set(), isStale: true };
+    const fresh: Bucket = { missing: 0, asOf: 0, inFlight: 0, coming: 0, waiting: new Set(), isStale: true };
     this.#buckets.set(name, fresh);
     return fresh;
   }
@@ -69,7 +73,7 @@ export class SecretBuckets {
     const rows = await this.#store.run('findSecretPaces', names);
     for (const subject of stale) {
       const row = rows.find(({ subject: name }) => name === subject.name);
-      if (row !== undefined) this.#raise(subject.name, Math.min(row.full_at, this.#latest(subject)));
+      if (row !== undefined) this.#raise(subject, row);
       if (this.#changes === changes) this.at(subject).isStale = false;
     }
   }
@@ -100,12 +104,11 @@ export class SecretBuckets {
   spend(subjects: readonly PaceSubject[]): void {
     const now = this.#store.now();
     for (const subject of subjects) {
-      const { name, intervalMs } = subject;
-      const latest = this.#latest(subject);
       const bucket = this.at(subject);
-      bucket.fullAt = Math.min(Math.max(bucket.fullAt, now) + intervalMs, latest);
-      const moreMs = (this.#unkept.get(name)?.moreMs ?? 0) + intervalMs;
-      this.#unkept.set(name, { moreMs, latest });
+      bucket.missing = missingAt(now, bucket, subject) + 1;
+      bucket.asOf = now;
+      const { name, intervalMs } = subject;
+      this.#unkept.set(name, { subject: name, intervalMs, more: (this.#unkept.get(name)?.more ?? 0) + 1 });
     }
   }
 
@@ -125,40 +128,33 @@ export class SecretBuckets {
     this.#keepingNext = undefined;
     const unkept = this.#unkept;
     this.#unkept = new Map();
-    const counted = [...unkept].map(([subject, { moreMs, latest }]) => ({
-      subject,
-      moreMs: Math.round(moreMs),
-      latest: Math.round(latest),
-    }));
     try {
-      const rows = await this.#store.run('countWrongSecrets', { counted, now: this.#store.now() });
-      for (const { subject, full_at: fullAt } of rows) this.#raise(subject, fullAt);
+      const counted = [...unkept.values()];
+      await this.#store.run('countWrongSecrets', { counted, now: this.#store.now() });
     } catch (error) {
-      for (const [name, { moreMs, latest }] of unkept) {
-        const later = this.#unkept.get(name);
-        this.#unkept.set(name, { moreMs: moreMs + (later?.moreMs ?? 0), latest: later?.latest ?? latest });
-      }
+      for (const [name, { more, ...one }] of unkept) this.#unkept.set(name, { ...one, more: more + (this.#unkept.get(name)?.more ?? 0) });
       throw error;
     }
   }
 
-  #raise(name: string, fullAt: number): void {
-    const bucket = this.#buckets.get(name);
-    if (bucket !== undefined) bucket.fullAt = Math.max(bucket.fullAt, fullAt);
+  /** Applies a row: as many tokens are missing as it says, or as are known to be. */
+  #raise(subject: PaceSubject, row: SecretPaceRow): void {
+    const now = this.#store.now();
+    const bucket = this.at(subject);
+    // A clock that was ahead must not keep tokens missing until its time has come.
+    const stored = { missing: row.missing, asOf: Math.min(row.as_of, now) };
+    bucket.missing = Math.max(missingAt(now, bucket, subject), missingAt(now, stored, subject));
+    bucket.asOf = now;
   }
 
-  #tokens({ burst, intervalMs }: PaceSubject, { fullAt }: Bucket): number {
-    return burst - Math.max(0, fullAt - this.#store.now()) / intervalMs;
-  }
-
-  #latest({ burst, intervalMs }: PaceSubject): number {
-    return this.#store.now() + debtMax * burst * intervalMs;
+  #tokens(subject: PaceSubject, bucket: Bucket): number {
+    return subject.burst - missingAt(this.#store.now(), bucket, subject);
   }
 
   #sweep(): void {
-    const now = this.#store.now();
-    for (const [name, { fullAt, inFlight, coming, waiting }] of this.#buckets) {
-      if (fullAt <= now && inFlight + coming === 0 && waiting.size === 0 && !this.#unkept.has(name)) this.#buckets.delete(name);
+    const longAgo = this.#store.now() - forgottenMs;
+    for (const [name, { asOf, inFlight, coming, waiting }] of this.#buckets) {
+      if (asOf <= longAgo && inFlight + coming === 0 && waiting.size === 0 && !this.#unkept.has(name)) this.#buckets.delete(name);
     }
     this.#sweepAt = Math.max(sweepAtBuckets, 2 * this.#buckets.size);
   }
@@ -169,4 +165,8 @@ export class SecretBuckets {
     const changed = change === 'everything' ? this.#buckets.values() : [this.#buckets.get(change.id)];
     for (const bucket of changed) if (bucket !== undefined) bucket.isStale = true;
   }
+}
+
+function missingAt(now: number, { missing, asOf }: Pick<Bucket, 'missing' | 'asOf'>, { intervalMs }: PaceSubject): number {
+  return Math.max(0, missing - Math.max(0, now - asOf) / intervalMs);
 }

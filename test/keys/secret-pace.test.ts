@@ -182,7 +182,24 @@ describe('the pace of wrong secrets', () => {
     store.atMs += 10 * 365 * 86_400_000;
     expect(await guesses(pace, caller, 9)).toBe(3);
     const later = new StoreAt(here);
-    await expect(taken(pacing(later), caller)).rejects.toMatchObject({ scope: 'client', retryAfterSeconds: (4 * 3 - 2) * 10 });
+    const next = pacing(later);
+    await expect(taken(next, caller)).rejects.toMatchObject({ scope: 'client', retryAfterSeconds: 10 });
+    later.atMs += intervalMs;
+    expect([await guess(next, caller), await guess(next, caller)]).toEqual(['compared', 'refused']);
+    expect(await guess(pacing(later), caller)).toBe('refused');
+  });
+
+  it('follows the limits in force, whatever was counted before', async () => {
+    const [caller] = callers();
+    const store = new StoreAt(here);
+    let inForce = limits;
+    const pace = new SecretPace(store, { limits: () => inForce });
+    expect(await guesses(pace, caller, 9)).toBe(3);
+    inForce = { ...limits, wrongSecretsBurstPerClient: 4 };
+    expect(await guesses(pace, caller, 9)).toBe(1);
+    inForce = { ...limits, wrongSecretsPerMinutePerClient: 600 };
+    store.atMs += 200;
+    expect(await guesses(pace, caller, 9)).toBe(1);
   });
 
   it('counts nothing outside of a request', async () => {

@@ -5,11 +5,13 @@ import type { SecretPaceRow } from '../tables/secret-paces.ts';
 /** Wrong secrets of one client or tenant. */
 export interface CountedSecrets {
   readonly subject: string;
-  /** By how much later its bucket is full again; milliseconds. */
-  readonly moreMs: number;
-  /** The latest time at which the bucket is full again; milliseconds since epoch. */
-  readonly latest: number;
+  readonly more: number;
+  /** After how long one of the missing tokens is there again. */
+  readonly intervalMs: number;
 }
+
+/** Rows of buckets that lost no token for as long are removed: they are full. */
+const keptMs = 30 * 86_400_000;
 
 /** Returns the rows of these clients and tenants. */
 export async function findSecretPaces(db: Transaction<Schema>, subjects: readonly string[]): Promise<SecretPaceRow[]> {
@@ -17,29 +19,27 @@ export async function findSecretPaces(db: Transaction<Schema>, subjects: readonl
 }
 
 /**
- * Counts wrong secrets, and returns the rows as they are afterwards. The rows are changed in the
- * order of their names, so that two instances do not wait for each other's. Rows of full buckets are
- * removed.
+ * Counts wrong secrets. The rows are changed in the order of their names, so that two instances do
+ * not wait for each other's. `now`: milliseconds since epoch.
  */
 export async function countWrongSecrets(
   db: Transaction<Schema>,
   { counted, now }: { counted: readonly CountedSecrets[]; now: number },
-): Promise<SecretPaceRow[]> {
-  const rows: SecretPaceRow[] = [];
-  for (const { subject, moreMs, latest } of counted.toSorted((one, other) => (one.subject < other.subject ? -1 : 1))) {
-    const later = sql<number>`(case when secret_paces.full_at > ${now} then secret_paces.full_at else ${now} end) + ${moreMs}`;
-    const row = await db
+): Promise<void> {
+  for (const { subject, more, intervalMs } of counted.toSorted((one, other) => (one.subject < other.subject ? -1 : 1))) {
+    const left = sql<number>`secret_paces.missing - (case when secret_paces.as_of < ${now} then ${now} - secret_paces.as_of else 0 end) / cast(${intervalMs} as double precision)`;
+    await db
       .insertInto('secret_paces')
-      .values({ subject, full_at: Math.min(now + moreMs, latest) })
+      .values({ subject, missing: more, as_of: now })
       .onConflict((conflict) =>
-        conflict.column('subject').doUpdateSet({
-          full_at: sql<number>`(case when ${later} > cast(${latest} as bigint) then cast(${latest} as bigint) else ${later} end)`,
-        }),
+        conflict
+          .column('subject')
+          .doUpdateSet({ missing: sql<number>`(case when ${left} > 0 then ${left} else 0 end) + ${more}`, as_of: now }),
       )
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    rows.push(row);
+      .execute();
   }
-  await db.deleteFrom('secret_paces').where('full_at', '<=', now).execute();
-  return rows;
+  await db
+    .deleteFrom('secret_paces')
+    .where('as_of', '<=', now - keptMs)
+    .execute();
 }
