@@ -49,7 +49,7 @@ export const lightTests = globSync(
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/documentation/openapi.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
-    'test/keys/{attempts-at-once,digest-binding,find-at-once,key-cache,key-rules,reserved,secret-pace}.test.ts',
+    'test/keys/{attempts-at-once,digest-binding,find-at-once,key-cache,key-rules,reserved,secret-pace,common-passwords}.test.ts',
     'test/operations/{limit-sizes,parse-request,signature-values}.test.ts',
     'test/token/{account-files,call-clock,dispatcher,host-link,host-questions,key-directory,module-profile}.test.ts',
     'test/twoddoc/{base32,hostile,round-trip,tables}.test.ts',

@@ -25,6 +25,12 @@ export const TenantConfig = z.strictObject({
     .describe(
       'Maximum number of keys of the tenant on the token, not counting consumed and removed ones; beyond it createCertificate returns 2/213. Default: no limit.',
     ),
+  refuseCommonPasswords: z
+    .boolean()
+    .default(true)
+    .describe(
+      'changePassword refuses, with 1/102, a new password that is among the first that are tried: common ones, repeated or consecutive characters, and names of the tenant, the client or the subscriber.',
+    ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate requires the key's secret; the role alone is not enough."),
   allowSha1: z
     .boolean()

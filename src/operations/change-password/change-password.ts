@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commonPasswordFault, type PasswordContext } from '../../keys/common-passwords.ts';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { Refusal } from '../../result-codes.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
@@ -35,7 +36,7 @@ export const changePassword = operation({
   request: z.strictObject({
     keyReference: KeyReference,
     password: NewPassword.meta({
-      description: 'the new password: 8 to 128 characters, counted in NFC',
+      description: 'the new password: 8 to 128 characters, counted in NFC; none of those that are tried first',
       minLength: characters.min,
       maxLength: characters.max,
     }),
@@ -43,7 +44,7 @@ export const changePassword = operation({
   }),
   example: { keyReference: exampleReference, password: 'a longer pass phrase' },
   answer: z.strictObject({}),
-  async run({ keyReference, password }, { caller, keys, identities, audit }) {
+  async run({ keyReference, password }, { caller, config, keys, identities, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     if (keyReference.password?.normalize('NFC') === password) {
@@ -61,7 +62,23 @@ export const changePassword = operation({
         message: `a key of ${key.protocol} has no password; only keys of PASSWORD do`,
       });
     }
+    if (config.tenants[caller.tenant]?.refuseCommonPasswords !== false) {
+      const subscriber = 'subscriber' in key ? key.subscriber : {};
+      checkUncommon(password, {
+        tenant: caller.tenant,
+        client: caller.name,
+        emailAddress: undefined,
+        phoneNumber: undefined,
+        ...subscriber,
+      });
+    }
     await keys.changePassword(key, requiredSecret(key, 'CHANGE_PASSWORD', keyReference), password);
     return {};
   },
 });
+
+/** @throws {Refusal} FIELD_INVALID */
+function checkUncommon(password: string, context: PasswordContext): void {
+  const fault = commonPasswordFault(password, context);
+  if (fault !== undefined) throw new Refusal('FIELD_INVALID', { at: '/password', message: `${fault}: choose another one` });
+}
