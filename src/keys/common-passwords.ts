@@ -54,9 +54,13 @@ function formsOf(password: string): string[] {
   return [...forms, ...forms.map((form) => form.replaceAll(/[013457@$!]/g, (sign) => lookAlikes[sign] ?? sign))];
 }
 
-/** Whether a unit of at most four characters is repeated, or every character follows the one before. */
+/**
+ * Whether a unit of at most four ASCII characters is repeated, or every character follows the one
+ * before. Few guess with others.
+ */
 function isRegular(text: string): boolean {
   const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+  if (points.some((point) => point > 0x7f)) return false;
   const repeats = (unit: number): boolean => points.length > unit && points.every((point, index) => point === points[index % unit]);
   const steps = points.slice(1).map((point, index) => point - (points[index] ?? 0));
   return [1, 2, 3, 4].some(repeats) || steps.every((step) => step === 1) || steps.every((step) => step === -1);

@@ -10,15 +10,20 @@ import { contentDocument, textOf } from '../support/api.ts';
 import { agentOf, newCertificate, OwnService } from '../support/own-service.ts';
 
 const burst = 12;
+const Configuration = z.looseObject({
+  limits: z.record(z.string(), z.number()),
+  tenants: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
 
 let service: OwnService;
 
 beforeAll(async () => {
   service = await OwnService.start((environment) => {
     const { configFile } = environment.description();
-    const config = z.looseObject({ limits: z.record(z.string(), z.number()) }).parse(parse(readFileSync(configFile, 'utf8')));
+    const { tenants, ...config } = Configuration.parse(parse(readFileSync(configFile, 'utf8')));
+    const lax = { ...tenants, other: { ...tenants['other'], refuseCommonPasswords: false } };
     const limits = { wrongSecretsBurstPerClient: burst, wrongSecretsPerMinutePerClient: 0.1 };
-    writeFileSync(configFile, stringify({ ...config, limits: { ...config.limits, ...limits } }));
+    writeFileSync(configFile, stringify({ ...config, tenants: lax, limits: { ...config.limits, ...limits } }));
   });
 });
 afterAll(async () => {
@@ -71,6 +76,31 @@ const metric = async (name: string): Promise<number> => {
 };
 const hash = createHash('sha256').update('x').digest('base64');
 const algorithm = { signAlgo: '1.2.840.113549.1.1.11', hashAlgo: '2.16.840.1.101.3.4.2.1' };
+
+describe('a new password that is tried first', () => {
+  const changed = async ({ reference, password }: Key, next: string, client?: string): Promise<string> => {
+    const answer = await ask('/sign/pki/changePassword', { keyReference: { reference, password }, password: next }, client);
+    const { message } = z.record(z.string(), z.unknown()).parse(answer.body['result']);
+    return `${codeOf(answer)} ${textOf(message)}`;
+  };
+
+  it('is refused, and counts as no attempt', async () => {
+    const key = await newKey();
+    const refused = '1/102 /password: this is one of the passwords that are tried first: choose another one';
+    for (const password of ['password', 'Sunshine2026!', 'P4$$w0rd']) expect(await changed(key, password)).toBe(refused);
+    expect(await changed(key, 'app-app-app-')).toMatch(/^1\/102 .*only repeats/);
+    const checked = await ask('/sign/pki/checkKey', { keyReference: { reference: key.reference } });
+    expect(checked.body['remainingAttempts']).toBe(5);
+    expect(await changed(key, 'a longer pass phrase')).toBe('0/0 success');
+    const { twoDDoc } = service.description;
+    const identity = { ...key, reference: twoDDoc?.keyReference ?? '', password: twoDDoc?.password ?? '' };
+    expect(await changed(identity, 'password')).toBe(refused);
+  });
+
+  it('is taken in a tenant that switches this off', async () => {
+    expect(await changed(await newKey('PASSWORD', 'other'), 'password', 'other')).toBe('0/0 success');
+  });
+});
 
 describe('a client that tries passwords on many keys', () => {
   const keys: Key[] = [];

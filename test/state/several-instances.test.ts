@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { X509Certificate } from 'node:crypto';
 import { Client } from 'pg';
 import { ClientRegistry, registerClient, spkiSha256 } from '../../src/clients/registry.ts';
-import { tenantId } from '../../src/clients/caller.ts';
+import { tenantId, type Caller } from '../../src/clients/caller.ts';
+import { whileCalledBy } from '../../src/clients/current-caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { stateOf, type KeyReferenceId } from '../../src/keys/key-record.ts';
+import { parseKeyReferenceId, stateOf, type KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
+import { SecretsPaced } from '../../src/keys/secret-pace.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
@@ -209,5 +211,57 @@ describe('an instance that migrates the schema while another runs', () => {
     await other.end();
     await (await migrating).close();
     expect(await server.query(older.database, 'select otp_id from otps')).toEqual([{ otp_id: 'open' }]);
+  });
+});
+
+describe('wrong secrets that a client sends to two instances', () => {
+  const limits = {
+    ...{ wrongSecretsBurstPerClient: 6, wrongSecretsPerMinutePerClient: 0.01 },
+    ...{ wrongSecretsBurstPerTenant: 600, wrongSecretsPerMinutePerTenant: 600 },
+  };
+  const paced = async (): Promise<Pick<Instance, 'store' | 'keys'>> => {
+    const store = await openStateStore(config, recordingLog());
+    return { store, keys: new Keyring(store, token, { pace: { limits: () => limits } }) };
+  };
+  const client: Caller = { spkiSha256: 'c'.repeat(64), name: 'app', tenant, roles: new Set() };
+  const tell = async ({ keys }: Pick<Instance, 'keys'>, reference: KeyReferenceId, secret: GivenSecret): Promise<string> =>
+    whileCalledBy(client, async () => {
+      try {
+        return String(await keys.verifySecret(await keys.find(tenant, reference), secret));
+      } catch (error) {
+        return error instanceof SecretsPaced ? error.scope : String(error);
+      }
+    });
+
+  it('are counted by both, in turn and at once, and by the next one', async () => {
+    const [one, two] = [await paced(), await paced()];
+    const made = await Promise.all(
+      Array.from({ length: 10 }, async () =>
+        one.keys.create({
+          tenant,
+          type: 'P-256',
+          protocol: 'PASSWORD',
+          subscriber: {},
+          issue: async () => Promise.resolve({ row: certificateRow() }),
+        }),
+      ),
+    );
+    const told: string[] = [];
+    for (const [index, { reference }] of made.slice(0, 4).entries()) told.push(await tell(index % 2 === 0 ? one : two, reference, wrong));
+    expect(told).toEqual(Array.from({ length: 4 }, () => 'false'));
+    const atOnce = await Promise.all(
+      made.slice(4).map(async ({ reference }, index) => tell(index % 2 === 0 ? one : two, reference, wrong)),
+    );
+    // Two are left, which both instances may use at the same moment.
+    const compared = atOnce.filter((answer) => answer === 'false').length;
+    expect([compared >= 2, compared <= 4, atOnce.filter((answer) => answer === 'client').length]).toEqual([true, true, 6 - compared]);
+    const three = await paced();
+    for (const at of [one, two, three]) {
+      const [first] = made;
+      expect(await tell(at, first?.reference ?? parseKeyReferenceId(''), given(first?.secret.password ?? ''))).toBe('client');
+    }
+    const [row] = await three.store.run('findSecretPaces', [`client ${client.spkiSha256}`]);
+    expect(Math.round(row?.missing ?? 0)).toBe(4 + compared);
+    for (const { store } of [one, two, three]) await store.close();
   });
 });
