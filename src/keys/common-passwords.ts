@@ -12,7 +12,7 @@ export interface PasswordContext {
 /** Shorter words are in too many good passwords. */
 const wordMin = 4;
 /** Digits and signs that people put after a word: a year, an exclamation mark. */
-const tail = /[\d\p{P}\p{S}]{1,4}$/u;
+const tail = /[\d\p{P}\p{S}]{1,6}$/u;
 const lookAlikes: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'i',
@@ -30,7 +30,7 @@ const common: ReadonlySet<string> = new Set(dictionary['passwords-common'].filte
 /**
  * Returns why a new password would be among the first that are tried (NIST SP 800-63B §5.1.1.2), in
  * words for its owner; undefined if it would not. Case, compatible characters (NFKC), look-alikes
- * of letters, and up to four digits or signs at the end make no difference.
+ * of letters, and up to six digits or signs at the end make no difference.
  */
 export function commonPasswordFault(password: string, context: PasswordContext): string | undefined {
   const forms = formsOf(password);
