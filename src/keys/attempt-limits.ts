@@ -20,7 +20,7 @@ export interface Reserving {
   readonly reservation: Reservation;
   readonly paced: PacedAttempt;
   /** Frees its slot. */
-  release(): void;
+  readonly release: () => void;
 }
 
 interface Limits {

@@ -116,7 +116,7 @@ describe('secrets that a client tries on many keys', () => {
     expect([compared(), refused]).toEqual([burst, Array.from({ length: 4 }, () => 'client')]);
     const counted = await Promise.all(made.map(async ({ key }) => (await around.store.run('findKey', key.reference))?.failures_in_row));
     expect(counted.reduce((sum = 0, failures = 0) => sum + failures, 0)).toBe(burst);
-    const [{ key, secret }] = made as [Made, ...Made[]];
+    const { key, secret } = await newKey(keys, 'PASSWORD', transaction);
     const right = name.endsWith('transaction') ? 'T-1' : secret;
     if (name !== 'authorize by OTP') {
       expect(await whileCalledBy(client, async () => ended(way(keys, key, right)))).toBe('paced');
@@ -141,9 +141,9 @@ describe('secrets that a client tries on many keys', () => {
     );
     expect(told.filter((code) => code === 'done')).toEqual([]);
     expect(compared() - before).toBe(burst);
-    expect(
-      await whileCalledBy(owner, async () => sign(keys, tried[11]?.key ?? made[0]!.key, given('password', made[11]?.secret ?? ''))),
-    ).toBe('done');
+    for (const { key, secret } of made.slice(10)) {
+      expect(await whileCalledBy(owner, async () => sign(keys, key, given('password', secret)))).toBe('done');
+    }
   });
 
   it('of one key lock the key long before they use up what the client has', async () => {
