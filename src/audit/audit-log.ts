@@ -14,7 +14,7 @@ import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace } from './record.ts';
+import type { AdministrationEntry, Entry, FilePlace } from './record.ts';
 import { SyslogCopies } from './syslog-copies.ts';
 import { CountedRefusals, type RefusedSecret } from './counted-refusals.ts';
 import { RunningRequests } from './running-requests.ts';
