@@ -101,7 +101,9 @@ function checkNewField(comparison: Comparison, field: SignatureField): void {
       throw notAllowed(`a widget of the new field ${name} is in another field`);
     checkAppearances(comparison, reference.number, undefined, dictionary);
   }
-  if (field.dictionary.has('Kids') && !isArray(after.get(field.dictionary, 'Kids'))) throw notAllowed(`Kids of the new field ${name}`);
+  const kids = field.dictionary.has('Kids') ? after.get(field.dictionary, 'Kids') : [];
+  if (!isArray(kids) || !kids.every((kid) => after.resolved(kid) instanceof PdfDictionary))
+    throw notAllowed(`Kids of the new field ${name}`);
   if (field.dictionary.has('Parent')) throw notAllowed(`the new field ${name} is in another field`);
 }
 

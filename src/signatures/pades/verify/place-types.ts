@@ -54,7 +54,7 @@ export const securityStore: PlaceType = dictionary(
 );
 
 /** An extension by a developer (7.12.3, table 49). */
-const extension = dictionary({}, { others: { keys: anyKey, type: value } });
+const extension = dictionary({ Type: value, BaseVersion: value, ExtensionLevel: value, ExtensionRevision: value, URL: value });
 /** Extensions by developers (7.12.2, table 48), in PDF 2.0 several of each. */
 export const extensions: PlaceType = dictionary(
   { Type: value },

@@ -43,8 +43,8 @@ export const forbidden: Readonly<Record<string, Forbidden>> = {
   'a signature field': entry(numbers.place, { T: textString('Another') }),
   'an element of the structure': entry(numbers.paragraph, { ActualText: textString('PAY 999999') }),
   'the parents of the structure': entry(numbers.parents, { Nums: [0, [reference(41)]] }),
-  'the appearance of a button alone': (revision) =>
-    revision.set(reference(33), stream('0 0 9 9 re f', { Subtype: name('Form'), BBox: [0, 0, 150, 30] })),
+  'the appearance of a field alone': (revision) =>
+    revision.set(reference(numbers.otherForm), stream('0 0 9 9 re f', { Subtype: name('Form'), BBox: [0, 0, 150, 30] })),
 };
 
 /**

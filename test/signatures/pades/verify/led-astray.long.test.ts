@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../support/repetitions.ts';
 import { skipNote } from '../../../support/skip-note.ts';
 import { signPdfWith } from '../sign-pdf.ts';
 import { forbidden, withForbidden } from './forbidden-changes.ts';
@@ -66,8 +67,11 @@ function judged(pdfs: readonly Buffer[]): readonly (string | undefined)[] {
 
 describe('the search for a place that leads to a change that is not allowed', () => {
   it(
-    'finds none: every place, every object, every change',
+    'finds none: every place, every object, one change of five, and all with SIGNETD_ROUNDS above 10',
     async () => {
+      // There are 21 changes, so that each place and object meets others of them.
+      const every = (rounds ?? 1) > 10 ? 1 : 5;
+      let index = 0;
       const accepted: string[] = [];
       let tried = 0;
       for (const { name, isOfComments = false, make } of carriers) {
@@ -75,6 +79,8 @@ describe('the search for a place that leads to a change that is not allowed', ()
         for (const [change, apply] of Object.entries(forbidden)) {
           const changed = [false, true].map((touched) => withForbidden(pdf, apply, touched));
           for (const number of objectNumbers(pdf)) {
+            index += 1;
+            if (index % every !== 0) continue;
             tried += 1;
             const made = await make(changed[tried % 2] ?? pdf, reference(number));
             if (refusalOfRevision(made) === undefined) accepted.push(`${name}, object ${number}, ${change}`);
