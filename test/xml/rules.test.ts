@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { canonicalise } from '../../src/xml/canonical-stream.ts';
 import { canonicalisationOfUri, canonicalisations, canonicalisationUris, keepsComments, rulesOf } from '../../src/xml/canonicalisation.ts';
 import { checkUtf8 } from '../../src/xml/check-utf8.ts';
 import { decodeXml } from '../../src/xml/encoding.ts';
@@ -83,6 +84,19 @@ describe('a document', () => {
       expect(whole(`<e${attributes('')}/>`)).toMatch(/^<e a1="/);
       expect(() => whole(`<e${attributes(' a1=""')}/>`)).toThrow('twice');
     }
+  });
+
+  it('has the same form wherever it is cut', () => {
+    const bytes = Buffer.from('<?xml version="1.0"?><!-- c --><a x=\'&amp;\' y="1" ><b\n/>]]&gt;<![CDATA[<é>]]>\r\n&#xe9;<?p q?></a >\n');
+    const formOf = (...pieces: readonly Uint8Array[]): string => {
+      const written: Buffer[] = [];
+      canonicalise(pieces, [{ apex: undefined, algorithm: 'C14N_WITH_COMMENTS', write: (part) => written.push(Buffer.from(part)) }]);
+      return Buffer.concat(written).toString();
+    };
+    const form = formOf(bytes);
+    expect(form).toBe('<!-- c -->\n<a x="&amp;" y="1"><b></b>]]&gt;&lt;é&gt;\né<?p q?></a>');
+    for (let cut = 0; cut <= bytes.length; cut += 1) expect(formOf(bytes.subarray(0, cut), bytes.subarray(cut))).toBe(form);
+    expect(formOf(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toBe(form);
   });
 
   it('inherits bases of 8 KiB together, and not more', () => {
