@@ -33,11 +33,67 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'kills/secrets.long.test.ts: a key that wrong passwords have locked is locked after kill -9',
       'state/several-instances.test.ts: count failures together: twenty guesses at once at both are five',
     ],
+    'try a few passwords on each of many keys': [
+      'keys/sprayed-secrets.test.ts: are compared as often as its pace lets it, and then not even a right one is',
+      'keys/sprayed-secrets.test.ts: are not compared with one that was right before, however many come at once',
+    ],
+    'have a new password accepted': ['keys/common-passwords.test.ts: a new password'],
+    'lock a key by activation data or an authToken': ['keys/sprayed-secrets.test.ts: a secret that nobody can guess'],
+    'hold up other tenants with certificates': [
+      'certificates/strangers-chains.test.ts: is verified in a thread if it takes longer, and is then known',
+      'fuzz/verifiers.test.ts: is judged or refused with a code, and holds the event loop for a short time only',
+    ],
+    'hold up other tenants with documents': [
+      'threads/lane-shares.test.ts: serve another tenant while one keeps all of its own busy',
+      'signatures/xades/reference-budget.test.ts: the references of existing signatures share what a document may cost',
+    ],
+    'have `sign` prepare documents in a thread': [
+      'operations/sign/secret-first.test.ts: are not even read for a wrong secret, which counts once',
+      'service/shared-threads.long.test.ts: serve another tenant meanwhile, and stop when their clients are gone',
+    ],
+    'hold up other tenants with signatures': [
+      'token/dispatcher.test.ts: share the time of the token, not the number of requests',
+      "token/shares.long.test.ts: a tenant's signatures do not wait for the hundreds",
+    ],
+    'of several tenants, take more than half': [
+      'http/limits/request-quota.test.ts: leaves to the others half of the requests',
+      'http/limits/places.test.ts: are for each tenant its share',
+    ],
+    'have the service ask a server that only a certificate names': [
+      "outgoing/strangers-servers.test.ts: a server that a stranger's certificate names is not asked",
+    ],
+    "learn about servers in the operator's network": ['outgoing/hidden-failures.test.ts: if it %s; the operator learns why'],
+  },
+  'The author of a document that is signed or verified': {
+    'have a change after a signature of a PDF pass': [
+      'signatures/pades/verify/led-astray.test.ts: does not lead to a change that is not allowed, whatever it refers to',
+    ],
+    'hide a signature or a certification': [
+      'signatures/pades/verify/gone-signatures.test.ts: does not hold any more',
+      'signatures/pades/verify/gone-signatures.test.ts: forbids what it forbade',
+    ],
+    'have a signature by RSA below 1024 bits': ['signatures/weak-signatures.test.ts: validateSignatures of %s'],
+    'turn the signed attributes': ['signatures/co-signatures.test.ts: whose attributes were turned into the content'],
+    'hide elements of an XML document': [
+      'signatures/xades/co-signing.test.ts: a ds:Signature that is no signature is refused wherever it stands',
+    ],
   },
   'Somebody with a copy of the state store or a backup': {
     sign: ['operations/secrets-at-rest.test.ts: holds no secret, and nothing to check a guess against'],
     'test a guess of a password': ['operations/secrets-at-rest.test.ts: holds no secret, and nothing to check a guess against'],
     'read a kept answer': ['sealed-parts/sealed-parts.test.ts: the sealed parts of an owner of the kind'],
+  },
+  'Somebody who can make a backup': {
+    "have a restore write outside of signetd's places": [
+      'backup/made-archives.test.ts: a backup of unknown origin',
+      'backup/made-archives.test.ts: goes through no symbolic link that leads elsewhere',
+    ],
+  },
+  'Somebody who cuts off the syslog server': {
+    'with `audit.syslog.required`': [
+      'audit/hand-over.test.ts: are held up while the server acknowledges nothing, though it is connected',
+      'audit/hand-over.test.ts: never go on for long without the server',
+    ],
   },
   'Somebody who can write to the database': {
     'change what authorises a key': [
@@ -70,6 +126,8 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'see a request or a secret': [
       'admin/socket.test.ts: is only for the user of the service, or for its group',
       'service/booted.long.test.ts: let those administrate who are in the group for it',
+      'service/guarded-memory.test.ts: opens no inspector in the daemon nor in the token host',
+      'service/guarded-memory.test.ts: another process of the same user',
     ],
   },
   "Somebody who controls the daemon's process": {
