@@ -76,7 +76,9 @@ it.skipIf(noPromtool !== undefined)(
   async () => {
     await callAllOperations();
     const text = await metrics();
-    for (const path of [...operations.map((operation) => operation.path), 'files/upload', 'files/download', 'files/delete'])
+    // Those of the CSC API have tests of their own, which may not have run yet.
+    const called = operations.map((operation) => operation.path).filter((path) => !path.startsWith('csc/'));
+    for (const path of [...called, 'files/upload', 'files/download', 'files/delete'])
       expect(text).toMatch(new RegExp(`^signetd_requests_total\\{operation="${path}",outcome="(?:0/0)"\\} [1-9]`, 'm'));
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     expect(`${stdout}${stderr}`).toBe('');
