@@ -80,8 +80,8 @@ describe('a one-time password', () => {
     const row = await put(data());
     const wanted = { otpId: row.otp_id, actions: ['SAD', 'SAD_REST'], client: 'c' };
     for (const other of [{ otpId: randomUUID() }, { actions: ['SAD_REST'] }, { client: 'd' }])
-      expect(await reserve({ otp: { ...wanted, ...other } })).toEqual({ otp: undefined });
-    expect(await reserve({ reference: await storedKey(opened.store), otp: wanted })).toEqual({ otp: undefined });
+      expect(await reserve({ otp: { ...wanted, ...other } })).toBe('no data');
+    expect(await reserve({ reference: await storedKey(opened.store), otp: wanted })).toBe('no data');
     expect(await reserve({ otp: wanted })).toMatchObject({ otp: { otp_id: row.otp_id } });
   });
 
