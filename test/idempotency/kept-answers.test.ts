@@ -345,7 +345,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     });
 
     it('refuse to carry out more of that client, until some end; what is kept is still answered', async () => {
-      const answers = await instance(store, { keepMs: 600 });
+      const answers = await instance(store, { keepMs: 4000 });
       const request = { ...newRequest(), client: 'full' };
       const run = vi.fn<() => Promise<Ending>>(async () => Promise.resolve('x'.repeat(2_000_000)));
       const before = await store.run('allKeptBytes');
