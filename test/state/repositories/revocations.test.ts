@@ -139,4 +139,19 @@ describe('a CRL', () => {
     expect(await revoked(authority, { keepExpired: false })).toEqual([]);
     expect(await revoked(authority)).toEqual(entry);
   });
+
+  it('is due though the last one is of a time that is yet to come: the clock was set back', async () => {
+    const authority = randomUUID();
+    const claimed = async (now: number, minGapMs: number): Promise<boolean> => {
+      const request = { authority, now, signer: 'key', keepExpired: true, ...due, minGapMs, endsBefore: 9e15 };
+      return (await opened.store.run('claimCrl', request)) !== undefined;
+    };
+    expect(await claimed(1_000_000, 0)).toBe(true);
+    await opened.store.run('publishCrl', {
+      ...{ authority, number: 1000, der: Uint8Array.of(1), published_revision: 0, signer: 'key' },
+      ...{ signer_since: 1, this_update: 2_000_000, next_update: 3_000_000 },
+    });
+    expect([await claimed(2_000_000, 10), await claimed(2_000_009, 10), await claimed(2_000_010, 10)]).toEqual([false, false, true]);
+    expect(await claimed(1_999_999, 10)).toBe(true);
+  });
 });

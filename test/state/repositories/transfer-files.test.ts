@@ -160,6 +160,8 @@ describe('a file', () => {
     const tenant = new Tenant();
     const ids = [await tenant.begun(1), await tenant.stored(1)];
     await tenant.begun(1);
+    for (const id of ids) await opened.store.run('renewTransfers', { ids: [id], until: now + 400 });
+    expect(tenant.files).toMatchObject([{ ends_at: now + 400 }, { ends_at: now + 60 }, { ends_at: now + 60 }]);
     await opened.store.run('renewTransfers', { ids, until: now + 500 });
     await opened.store.run('renewTransfers', { ids: [], until: now + 900 });
     expect(tenant.files).toMatchObject([{ ends_at: now + 500 }, { ends_at: now + 60 }, { ends_at: now + 60 }]);
