@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { signPdfWith } from '../sign-pdf.ts';
 import { forbidden, withForbidden } from './forbidden-changes.ts';
 import { carriers } from './led-astray.ts';
-import { objectNumbers, reference, refusalOf, refusalOfRevision, revised } from './revised-pdf.ts';
+import { changing, objectNumbers, reference, refusalOf, refusalOfRevision, revised } from './revised-pdf.ts';
 import { numbers, richPdf } from './rich-pdf.ts';
 
 const level2 = signPdfWith(richPdf(), { docMDPLevel: 'LEVEL_2' });
@@ -64,6 +64,35 @@ describe('a place that may change', () => {
   ])('does not have what belongs elsewhere, though nothing else changed: %s, object %i', async (place, number) => {
     const carrier = carriers.find(({ name }) => name === place);
     expect(refusalOfRevision((await carrier?.make(level2, reference(number))) ?? level2)).toBeDefined();
+  });
+
+  it.each([
+    'a new signature: Prop_Build of the signature',
+    'a new signature: MK of the field',
+    'a field that is filled in: AP/N, Group of the form',
+    'a field that is filled in: AP/N, a resource in XObject',
+    'validation data: OCSPs/*/X of a stream',
+    'catalog: Metadata/X',
+    'properties: X/*',
+    'a new comment: Popup',
+  ])('does not lead to an object that changed, though nothing referred to it before: %s', async (place) => {
+    const carrier = carriers.find(({ name }) => name === place);
+    if (carrier === undefined) throw new Error('no such place');
+    const pdf = carrier.isOfComments === true ? level3 : level2;
+    const changed = revised(pdf, (revision) => changing(revision, reference(numbers.unused), { Unused: false }));
+    expect([refusalOfRevision(changed), refusalOfRevision(await carrier.make(pdf, reference(numbers.unused)))]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(refusalOfRevision(await carrier.make(changed, reference(numbers.unused)))).toContain(`object ${numbers.unused}`);
+  });
+
+  it('is not moved to an object that was something else before', () => {
+    const moved = revised(level2, (revision) => {
+      revision.set(reference(numbers.unused), revision.resolved(reference(numbers.form)));
+      changing(revision, reference(numbers.catalog), { AcroForm: reference(numbers.unused) });
+    });
+    expect(refusalOfRevision(moved)).toContain(`object ${numbers.unused}, which was something else before (AcroForm)`);
   });
 
   it('does not lead to a change that is not allowed, whatever it refers to: a sample of all', async () => {

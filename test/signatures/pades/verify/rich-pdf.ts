@@ -16,6 +16,7 @@ export const numbers = {
     textForm: 27,
     button: 29,
     otherForm: 36,
+    unused: 37,
     layers: 30,
     layer: 31,
     layerState: 34,
@@ -26,7 +27,7 @@ export const numbers = {
 /** Key of an entry in VRI. */
 export const digestKey = 'AB'.repeat(20);
 
-/** A tagged PDF with a form, layers, comments, validation data, extensions and metadata. Its objects are those of `numbers`, and what they need. */
+/** A tagged PDF with a form, layers, comments, validation data, extensions and metadata. Its objects are those of `numbers`, and what they need; nothing refers to the unused one. */
 export function richPdf(): Buffer {
   const annotation = '/Type /Annot /P 4 0 R /F 4';
   const bodies = new Map<number, string>([
@@ -66,6 +67,7 @@ export function richPdf(): Buffer {
     [34, '<< /Order [31 0 R] /OFF [31 0 R] >>'],
     [35, '<< /Type /Font /Subtype /Type1 /BaseFont /Courier >>'],
     [36, form('150 30')],
+    [37, '<< /Unused true >>'],
     [40, '<< /Type /StructTreeRoot /K 41 0 R /ParentTree 42 0 R /ParentTreeNextKey 1 >>'],
     [41, '<< /Type /StructElem /S /Document /P 40 0 R /K [43 0 R] >>'],
     [42, '<< /Nums [0 [43 0 R]] >>'],
