@@ -3,11 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { OutgoingHttp } from '../../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import type { OwnAuthority, WantedData } from '../../../src/revocation/revocation-data.ts';
 import { checkSourcesNamed } from '../../../src/signatures/levels/known-sources.ts';
-import { alwaysVouched } from '../../../src/signatures/levels/vouching.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
 
@@ -25,7 +23,6 @@ const root = bare(read(rootAuthority));
 const issuing = bare(read(issuingAuthority));
 const person = bare(read(issuingAuthority.issue('Person', { extendedKeyUsage: '' })));
 
-const http = new OutgoingHttp({ clientHosts: [], privateNetworks: [], timeoutSeconds: 1, connectionsMax: 1 });
 const url = 'http://pki.example/';
 const withOcsp = (certificate: PathCertificate, address = url): PathCertificate => ({ ...certificate, ocspUrls: [address] });
 const withCrl = (certificate: PathCertificate, address = url): PathCertificate => ({
@@ -46,15 +43,31 @@ interface Case {
   readonly own?: OwnAuthority;
   /** The one whose own data it is. */
   readonly ownOf?: PathCertificate;
+  /** Those that no configured authority vouches for. */
+  readonly strangers?: readonly PathCertificate[];
+  /** The host that callers may name. */
+  readonly clientHost?: string;
 }
 
 /** The words of the refusal; undefined if every source is named. */
-function fault({ chain = [person, issuing, root], signer = anything, authorities = anything, own, ownOf = issuing }: Case): unknown {
+function fault({
+  chain = [person, issuing, root],
+  signer = anything,
+  authorities = anything,
+  own,
+  ownOf = issuing,
+  strangers = [],
+  clientHost,
+}: Case): unknown {
   try {
     checkSourcesNamed({
       ...{ certificates: chain, ofSigner: signer, ofAuthorities: authorities, fields },
-      ...{ http, vouches: alwaysVouched },
       ownAuthority: (issuer) => (issuer === ownOf ? own : undefined),
+      http: { isClientHost: ({ hostname }) => hostname === clientHost },
+      vouches: (certificate, above) => {
+        expect(chain.slice(chain.indexOf(certificate) + 1)).toEqual(above);
+        return !strangers.includes(certificate);
+      },
     });
     return undefined;
   } catch (error) {
@@ -142,5 +155,33 @@ describe('the certificates above it', () => {
     const unknown = 'is unknown: the chain must lead to the root (certificateChain)';
     expect(fault({ chain: [person] })).toBe(`the issuer of the signer certificate ${unknown}`);
     expect(fault({ chain: [person, issuing] })).toBe(`the issuer of a certificate above the signer certificate ${unknown}`);
+  });
+});
+
+describe('a certificate that no configured authority vouches for', () => {
+  const named = withCrl(withOcsp(person));
+  const chain = [named, issuing, root];
+
+  it('names only servers that callers may name', () => {
+    for (const choice of ['OCSP', 'CRL', 'BOTH'] as const) {
+      const signer = by(choice, inCertificate, inCertificate);
+      expect(fault({ chain, signer })).toBeUndefined();
+      expect(fault({ chain, signer, strangers: [issuing] })).toBeUndefined();
+      expect(fault({ chain, signer, strangers: [named], clientHost: 'pki.example' })).toBeUndefined();
+      expect(fault({ chain, signer, strangers: [named], clientHost: 'other.example' })).toMatch(
+        /^the (?:OCSP responder|CRL) that the signer certificate names is not asked for: no configured authority vouches .* the host pki\.example .*signerField/,
+      );
+    }
+  });
+
+  it('needs no server of its own for what the caller, the configuration or its own authority has', () => {
+    const strangers = [named];
+    for (const source of [server(url), client(url)])
+      expect(fault({ chain, signer: by('BOTH', source, source), strangers })).toBeUndefined();
+    const own: OwnAuthority = {
+      crl: async () => Promise.resolve(new Uint8Array()),
+      ocspAnswer: async () => Promise.resolve(new Uint8Array()),
+    };
+    expect(fault({ chain, signer: by('BOTH', inCertificate, inCertificate), own, strangers })).toBeUndefined();
   });
 });
