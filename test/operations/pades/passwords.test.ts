@@ -204,17 +204,21 @@ describe('the password of a document', () => {
     expect(codeOf(await ask(['another password', 'one password']))).toBe('2/236');
   });
 
-  it('is refused before a wrong password of the key, and does not count as one', async () => {
+  it('does not count as one of the key if it is wrong; is looked at after that of the key where it takes long to try', async () => {
     const other = await newKey('app');
-    const pdf = encryptedPdf(plain, { revision: 6, user, owner });
-    const ask = async (secret: string, password: string): Promise<string> =>
+    const slow = encryptedPdf(plain, { revision: 6, user, owner });
+    const pdf = encryptedPdf(plain, { revision: 4, user, owner });
+    const ask = async (secret: string, password: string, file = pdf): Promise<string> =>
       codeOf(
         await call('app', 'signature/sign', {
           ...{ keyReference: { reference: other.reference, password: secret }, parameters: intoNewField },
-          inputDocuments: [{ ...contentDocument(pdf), password }],
+          inputDocuments: [{ ...contentDocument(file), password }],
         }),
       );
     for (let round = 0; round < 6; round += 1) expect(await ask('not that of the key', 'not that of the file')).toBe('2/236');
+    for (let round = 0; round < 6; round += 1) expect(await ask(other.password, 'not that of the file', slow)).toBe('2/236');
+    expect(await ask('not that of the key', 'not that of the file', slow)).toBe('2/202');
+    expect(await ask(other.password, user, slow)).toBe('0/0');
     expect(await ask(other.password, user)).toBe('0/0');
   });
 
