@@ -204,21 +204,18 @@ describe('the password of a document', () => {
     expect(codeOf(await ask(['another password', 'one password']))).toBe('2/236');
   });
 
-  it('does not count as one of the key if it is wrong; is looked at after that of the key where it takes long to try', async () => {
+  it('does not count as one of the key if it is wrong, and is tried after that of the key', async () => {
     const other = await newKey('app');
-    const slow = encryptedPdf(plain, { revision: 6, user, owner });
-    const pdf = encryptedPdf(plain, { revision: 4, user, owner });
-    const ask = async (secret: string, password: string, file = pdf): Promise<string> =>
+    const pdf = encryptedPdf(plain, { revision: 6, user, owner });
+    const ask = async (secret: string, password: string): Promise<string> =>
       codeOf(
         await call('app', 'signature/sign', {
           ...{ keyReference: { reference: other.reference, password: secret }, parameters: intoNewField },
-          inputDocuments: [{ ...contentDocument(file), password }],
+          inputDocuments: [{ ...contentDocument(pdf), password }],
         }),
       );
-    for (let round = 0; round < 6; round += 1) expect(await ask('not that of the key', 'not that of the file')).toBe('2/236');
-    for (let round = 0; round < 6; round += 1) expect(await ask(other.password, 'not that of the file', slow)).toBe('2/236');
-    expect(await ask('not that of the key', 'not that of the file', slow)).toBe('2/202');
-    expect(await ask(other.password, user, slow)).toBe('0/0');
+    for (let round = 0; round < 6; round += 1) expect(await ask(other.password, 'not that of the file')).toBe('2/236');
+    expect(await ask('not that of the key', 'not that of the file')).toBe('2/202');
     expect(await ask(other.password, user)).toBe('0/0');
   });
 
