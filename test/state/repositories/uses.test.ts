@@ -82,6 +82,8 @@ describe('a one-time password', () => {
     for (const other of [{ otpId: randomUUID() }, { actions: ['SAD_REST'] }, { client: 'd' }])
       expect(await reserve({ otp: { ...wanted, ...other } })).toBe('no data');
     expect(await reserve({ reference: await storedKey(opened.store), otp: wanted })).toBe('no data');
+    // Nothing was counted for what is not there.
+    expect(key()).toMatchObject({ reserved: 0 });
     expect(await reserve({ otp: wanted })).toMatchObject({ otp: { otp_id: row.otp_id } });
   });
 
