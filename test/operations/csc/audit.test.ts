@@ -68,6 +68,7 @@ describe.each(versions)('the audit record of a refusal of %s', (version: Version
     const sad = await authorised(key, hashes);
     const wrong = `${sad.slice(0, -8)}${sad.endsWith('AAAAAAAA') ? 'BBBBBBBB' : 'AAAAAAAA'}`;
     const expired = Buffer.from(sad, 'base64url').fill(0, 16, 22).toString('base64url');
+    // A failed attempt of the key is that of a PIN alone.
     const cases: [string, object, number, { digests: string[]; effects: string[] }][] = [
       [
         'credentials/authorize',
@@ -75,8 +76,8 @@ describe.each(versions)('the audit record of a refusal of %s', (version: Version
         202,
         { digests: [list], effects: [failure] },
       ],
-      ['credentials/extendTransaction', extendRequest(version, key.id, wrong, hashes), 202, { digests: [list], effects: [failure] }],
-      ['signatures/signHash', signHashRequest(version, key.id, wrong, hashes), 202, { digests: signed, effects: [failure] }],
+      ['credentials/extendTransaction', extendRequest(version, key.id, wrong, hashes), 202, { digests: [list], effects: [] }],
+      ['signatures/signHash', signHashRequest(version, key.id, wrong, hashes), 202, { digests: signed, effects: [] }],
       ['signatures/signHash', signHashRequest(version, key.id, expired, hashes), 202, { digests: [], effects: [] }],
       [
         'signatures/signHash',
