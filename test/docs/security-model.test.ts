@@ -48,7 +48,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'signatures/xades/reference-budget.test.ts: the references of existing signatures share what a document may cost',
     ],
     'have `sign` prepare documents in a thread': [
-      'operations/sign/secret-first.test.ts: are not even read for a wrong secret, which counts once',
+      'operations/sign/secret-first.test.ts: are not even read for a wrong secret, which counts once at most',
       'service/shared-threads.long.test.ts: serve another tenant meanwhile, and stop when their clients are gone',
     ],
     'hold up other tenants with signatures': [
