@@ -26,9 +26,12 @@ function isHashOfSecret(id: string): boolean {
   return id[12] === '0';
 }
 
-/** Returns the hash that is stored with the MAC of an authToken: SHA-256. */
+/**
+ * Returns the hash that is stored with the MAC of an authToken: SHA-256 of a text of its own and the
+ * secret, so that it is the hash of nothing else.
+ */
 export function authTokenHash(secret: Uint8Array): Uint8Array {
-  return hash('sha256', secret, 'buffer');
+  return hash('sha256', Buffer.concat([Buffer.from('signetd authToken\0'), secret]), 'buffer');
 }
 
 /**

@@ -58,7 +58,7 @@ async function stamped(client: ClientName, documents = 1): Promise<ApiAnswer> {
 it('a server that switches to another protocol is one that has no time-stamp', async () => {
   answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
   const refused = await stamped(slow);
-  expect([codeOf(refused), messageOf(refused)]).toEqual(['2/231', expect.stringContaining('status 101')]);
+  expect([codeOf(refused), messageOf(refused)]).toEqual(['2/231', expect.stringContaining('no valid answer')]);
 });
 
 it('slow servers of one tenant leave half of the connections to the others', async () => {
@@ -74,7 +74,7 @@ it('slow servers of one tenant leave half of the connections to the others', asy
   answer = 'HTTP/1.1 500 Fault\r\nContent-Length: 0\r\n\r\n';
   for (let round = 1; round <= 4; round += 1) {
     const refused = await stamped(other);
-    expect([codeOf(refused), messageOf(refused)]).toEqual(['2/231', expect.stringContaining('status 500')]);
+    expect([codeOf(refused), messageOf(refused)]).toEqual(['2/231', expect.stringContaining('no valid answer')]);
     expect(count).toBe(half + round);
   }
   for (const socket of sockets) socket.destroy();
