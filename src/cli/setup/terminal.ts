@@ -29,9 +29,10 @@ export async function askLine(text: string): Promise<string> {
 
 /** Asks for a secret, which the terminal does not show. */
 export async function askSecret(text: string): Promise<string> {
-  process.stderr.write(`${text} `);
   const { stdin } = process;
+  // Before the question is seen: what is typed in answer to it must not be shown.
   stdin.setRawMode(true);
+  process.stderr.write(`${text} `);
   stdin.resume();
   let secret = '';
   try {
