@@ -107,7 +107,7 @@ describe('a backup of unknown origin', () => {
     '/etc/ssh/sshd_config',
     '/etc/systemd/system/signetd.service.d/job.conf',
     '/etc/ld.so.preload',
-    '/root/.ssh/authorized_keys',
+    '/home/someone/.ssh/authorized_keys',
     '/usr/local/bin/signetctl',
     '/etc/signetdx/file.pem',
     '/etc/signetd/setup/progress.json',
