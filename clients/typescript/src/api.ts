@@ -735,7 +735,7 @@ export interface components {
         /** @description request of pki/changePassword */
         ChangePasswordRequest: {
             keyReference: components["schemas"]["KeyReference"];
-            /** @description the new password: 8 to 128 characters, counted in NFC */
+            /** @description the new password: 8 to 128 characters, counted in NFC; none of those that are tried first */
             password: string;
             /** @description returned unchanged in the answer */
             requestID?: string;
@@ -2213,7 +2213,7 @@ export interface components {
          * @description which outcome it is; 0 with success
          * @enum {integer}
          */
-        ResultMinor: 0 | 101 | 102 | 103 | 104 | 105 | 201 | 202 | 203 | 204 | 205 | 211 | 212 | 213 | 221 | 222 | 231 | 232 | 233 | 234 | 235 | 236 | 241 | 242 | 243 | 251 | 261 | 291 | 299;
+        ResultMinor: 0 | 101 | 102 | 103 | 104 | 105 | 201 | 202 | 203 | 204 | 205 | 206 | 211 | 212 | 213 | 221 | 222 | 231 | 232 | 233 | 234 | 235 | 236 | 241 | 242 | 243 | 251 | 261 | 291 | 299;
         /** @description addresses of revocation data */
         RevocationDataSource: {
             /** @description URLs, tried in order; at least one with CLIENT, none otherwise */

@@ -1289,7 +1289,7 @@ ResultMajor: TypeAlias = Literal[0, 1, 2]
 """
 
 
-ResultMinor: TypeAlias = Literal[0, 101, 102, 103, 104, 105, 201, 202, 203, 204, 205, 211, 212, 213, 221, 222, 231, 232, 233, 234, 235, 236, 241, 242, 243, 251, 261, 291, 299]
+ResultMinor: TypeAlias = Literal[0, 101, 102, 103, 104, 105, 201, 202, 203, 204, 205, 206, 211, 212, 213, 221, 222, 231, 232, 233, 234, 235, 236, 241, 242, 243, 251, 261, 291, 299]
 """
 which outcome it is; 0 with success
 """
@@ -1885,7 +1885,7 @@ class ChangePasswordRequest(TypedDict):
     keyReference: KeyReference
     password: str
     """
-    the new password: 8 to 128 characters, counted in NFC
+    the new password: 8 to 128 characters, counted in NFC; none of those that are tried first
     """
     requestID: NotRequired[str]
     """
