@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { KeyType } from '../config/key-types.ts';
-import type { KeyringOptions } from '../keys/keyring.ts';
+import type { KeyringOptions } from '../keys/keyring-options.ts';
 import type { MacKeyOptions } from '../keys/mac-key.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TokenClient } from '../token/client/token-client.ts';

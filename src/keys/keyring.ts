@@ -2,18 +2,18 @@ import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
 import { ActivationData } from './activation-data.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction, SecretAction } from './credentials.ts';
-import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
+import { Destruction, type Recovered } from './destruction.ts';
 import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-keys.ts';
 import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
-import { KeyPool, type PoolOptions } from './key-pool.ts';
+import { KeyPool } from './key-pool.ts';
 import { checkUsable, parseKeyReferenceId, type ActivatableKey, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import type { KeyringOptions } from './keyring-options.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import { LongSecrets } from './long-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
@@ -22,28 +22,12 @@ import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved, type Reserved } from './reserved.ts';
 import { Seals } from './seals.ts';
-import { SecretPace, type SecretPaceOptions } from './secret-pace.ts';
+import { SecretPace } from './secret-pace.ts';
 import type { CommittedPurpose, Verdict } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 import { ZoneSigning, type ZonesToBeSigned } from './zone-signing.ts';
-
-export interface KeyringOptions extends Partial<RecoveryOptions> {
-  /**
-   * Longer than any attempt takes: older attempts were lost with their instance. Default: two
-   * minutes.
-   */
-  readonly attemptMaxMs?: number;
-  /** How long an attempt waits for those before it. Default: 30 seconds. */
-  readonly attemptWaitMs?: number;
-  /** Threads that hash large documents. Default: the event loop. */
-  readonly threads?: Pick<WorkThreads, 'run'>;
-  /** Settings of the key pool. Default: no pool. */
-  readonly pool?: PoolOptions;
-  /** Paces of wrong secrets by client and tenant. Default: none. */
-  readonly pace?: SecretPaceOptions;
-}
 
 /** Manages the keys of all tenants: records, secrets, life cycle. */
 export class Keyring {

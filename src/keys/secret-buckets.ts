@@ -1,7 +1,7 @@
 import type { Change } from '../state/database.ts';
 import type { CountedSecrets } from '../state/repositories/secret-paces.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { SecretPaceRow } from '../state/tables/secret-paces.ts';
+import type { SecretPaceRow } from '../state/tables/keys.ts';
 
 /** A client or a tenant, with the limits in force. */
 export interface PaceSubject {

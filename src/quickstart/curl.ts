@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { command } from './command.ts';
-import type { Description } from './configuration.ts';
+import type { Description } from './description.ts';
 import { layout } from './layout.ts';
 
 /** Returns the path of a file of the first signatures. */

@@ -6,7 +6,7 @@ import { ecdsaValueToDer } from '../asn1/ecdsa-value.ts';
 import { splitCode } from '../twoddoc/code/code.ts';
 import { readSymbol } from '../twoddoc/picture/read-symbol.ts';
 import { command } from './command.ts';
-import type { Description } from './configuration.ts';
+import type { Description } from './description.ts';
 import { call, file } from './curl.ts';
 import { errorCode } from '../telemetry/error-code.ts';
 

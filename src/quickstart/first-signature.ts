@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { command } from './command.ts';
-import type { Description } from './configuration.ts';
+import type { Description } from './description.ts';
 import { call, curlCommand, file } from './curl.ts';
 import { firstDocument, signaturePlace } from './first-document.ts';
 import { layout, projectDirectory } from './layout.ts';

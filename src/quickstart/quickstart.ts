@@ -9,17 +9,13 @@ import {
   addDigitalIdentity,
   addOtpTenant,
   addTimeStampAuthority,
-  clientEntries,
   completeConfig,
-  describe,
-  fileEntries,
   publicUrlOf,
-  twoDDocEntry,
   writeConfig,
-  type Description,
   type OwnAuthorities,
   type Ports,
 } from './configuration.ts';
+import { clientEntries, describe, fileEntries, twoDDocEntry, type Description } from './description.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { hasDigitalIdentity, identityTenant, makeDigitalIdentity } from './digital-identity.ts';

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** The exports of `native/service-manager.c`. */
@@ -75,6 +76,13 @@ export function native(): Native {
   // A native module has no types of its own; this interface describes the C source.
   loaded ??= createRequire(import.meta.url)(file) as Native;
   return loaded;
+}
+
+/** Returns a socket's descriptor, which Node only exposes on its internal handle. */
+export function descriptorOf(socket: Socket): number | undefined {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  const fd: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : undefined;
+  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
 }
 
 /** Returns the uid of a user. @throws {Error} if there is no user of this name */

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { native } from './native.ts';
-import { descriptorOf } from './socket-descriptor.ts';
+import { descriptorOf, native } from './native.ts';
 
 /**
  * Returns the uid of the process that connected to a Unix socket, as reported by the kernel.

@@ -3,9 +3,8 @@ import type { CertificateRow, IdentityTokenRow, Issuing, IssuingChainRow } from 
 import type { ClientRow } from './tables/clients.ts';
 import type { IdentityKeyRow } from './tables/identity-keys.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
-import type { Attempts, KeyRow, LimitedTenantRow, OtpRow } from './tables/keys.ts';
+import type { Attempts, KeyRow, LimitedTenantRow, OtpRow, SecretPaceRow } from './tables/keys.ts';
 import type { CrlRow, CrlStateRow, OcspResponderRow, RevocationRow } from './tables/revocation.ts';
-import type { SecretPaceRow } from './tables/secret-paces.ts';
 import type { PublicationRow } from './tables/publications.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from './tables/signature-sessions.ts';
 import type { KeyJournalRow, KeyPoolRow, MacKeyRow, ServiceKeyRow } from './tables/token-keys.ts';

@@ -35,6 +35,7 @@ export const xpathMaxCharacters = 4096;
 /** Operators, slashes, commas and predicates of an expression. */
 const operatorsMax = 250;
 const nestingMax = 64;
+const limits = { characters: xpathMaxCharacters, nesting: nestingMax };
 /** Elements with some of their namespaces in a filter, which are kept in the heap. */
 const someMax = 100_000;
 
@@ -47,7 +48,9 @@ export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   evaluating(document, {}, new StepBudget(0), (evaluation) => {
     evaluation.compiled(expression);
     // libxml2 accepts some expressions that end too early.
-    evaluation.compiled(`boolean(${expression})`, { maxCharacters: xpathMaxCharacters + 'boolean()'.length });
+    evaluation.compiled(`boolean(${expression})`, {
+      max: { characters: xpathMaxCharacters + 'boolean()'.length, nesting: nestingMax + 1 },
+    });
   });
 }
 
@@ -139,13 +142,13 @@ const operators: ReadonlySet<string> = new Set(['/', '[', ',', '|', '+', '-', '*
  * operator or step of a chain, and up to 150 for each predicate (measured).
  * @throws {XPathTooLarge}
  */
-function checkSize(expression: string, maxCharacters: number): void {
-  if (expression.length > maxCharacters) throw new XPathTooLarge(`an XPath expression has at most ${maxCharacters} characters`);
+function checkSize(expression: string, max: typeof limits): void {
+  if (expression.length > max.characters) throw new XPathTooLarge(`an XPath expression has at most ${max.characters} characters`);
   let depth = 0;
   let chained = 0;
   for (const [token] of expression.matchAll(tokens)) {
     depth += token === '(' || token === '[' ? 1 : token === ')' || token === ']' ? -1 : 0;
-    if (depth > nestingMax) throw new XPathTooLarge(`an XPath expression has at most ${nestingMax} brackets within each other`);
+    if (depth > max.nesting) throw new XPathTooLarge(`an XPath expression has at most ${max.nesting} brackets within each other`);
     // In libxml2, `1or1` are three words.
     if (operators.has(token) || /^[0-9.]+[a-z]/.test(token)) chained += 1;
     if (chained > operatorsMax)
@@ -185,8 +188,8 @@ class Evaluation {
   }
 
   /** @throws {XPathInvalid} */
-  compiled(expression: string, { maxCharacters = xpathMaxCharacters, isOwn = false } = {}): Compiled {
-    checkSize(expression, maxCharacters);
+  compiled(expression: string, { max = limits, isOwn = false } = {}): Compiled {
+    checkSize(expression, max);
     const { engine } = this.#document;
     const { outcome, errors } = engine.withErrors(() =>
       engine.withTexts([expression], (text) => engine.library._xmlXPathCtxtCompile(this.#context, text)),

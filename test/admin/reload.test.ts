@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { certificateRequest, textOf, type Body } from '../support/api.ts';
 import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
 import { openssl } from '../support/openssl.ts';

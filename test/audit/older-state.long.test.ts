@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { newCertificate, OwnService } from '../support/own-service.ts';
 import { openssl } from '../support/openssl.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
 import { openssl } from '../support/openssl.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { spkiSha256 } from '../../src/clients/registry.ts';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
 import { openssl } from '../support/openssl.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';

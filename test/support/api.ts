@@ -3,7 +3,7 @@ import { Agent, request, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { rememberSecrets } from './suite-logs.ts';
 
 export const directory = inject('quickstartDirectory');

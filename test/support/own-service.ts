@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request, type AgentOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { DaemonProcess, withOwnPorts, type Addresses } from './daemon-process.ts';
 import { quickstartEnvironment, type QuickstartEnvironment } from './quickstart-environment.ts';
 

@@ -4,7 +4,7 @@ import { cpSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Description } from '../../src/quickstart/configuration.ts';
+import type { Description } from '../../src/quickstart/description.ts';
 import { collectLog } from './suite-logs.ts';
 
 /** The files of a quickstart that name its directory or its ports. */

@@ -12,9 +12,8 @@ describe('an expression', () => {
     ['operators', (count: number) => `1${'+1'.repeat(count)}`, 250, 'at most 250 operators'],
     ['unions', (count: number) => `a${'|a'.repeat(count)}`, 250, 'at most 250 operators'],
     ['words', (count: number) => `1${' div 1'.repeat(count)}`, 250, 'at most 250 operators'],
-    // One more is put around the expression where its syntax is checked.
-    ['brackets', (count: number) => `${'('.repeat(count)}1${')'.repeat(count)}`, 63, 'at most 64 brackets'],
-    ['predicates within each other', (count: number) => `a${'[b'.repeat(count)}${']'.repeat(count)}`, 63, 'at most 64 brackets'],
+    ['brackets', (count: number) => `${'('.repeat(count)}1${')'.repeat(count)}`, 64, 'at most 64 brackets'],
+    ['predicates within each other', (count: number) => `a${'[b'.repeat(count)}${']'.repeat(count)}`, 64, 'at most 64 brackets'],
     ['characters', (count: number) => `'${'x'.repeat(count - 2)}'`, 4096, 'at most 4096 characters'],
   ])('has so many %s, and not one more', (_what, of, max, message) => {
     expect(() => {

@@ -2,8 +2,7 @@ import { addAbortListener, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { native } from '../../service/native.ts';
-import { descriptorOf } from '../../service/socket-descriptor.ts';
+import { descriptorOf, native } from '../../service/native.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import type { SyslogConfig } from '../../config/syslog-config.ts';
 

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
-import type { SecretPaceRow } from '../tables/secret-paces.ts';
+import type { SecretPaceRow } from '../tables/keys.ts';
 
 /** Wrong secrets of one client or tenant. */
 export interface CountedSecrets {

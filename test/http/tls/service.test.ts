@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Description } from '../../../src/quickstart/configuration.ts';
+import type { Description } from '../../../src/quickstart/description.ts';
 import { quickstartEnvironment } from '../../support/quickstart-environment.ts';
 import { ScratchAuthority } from '../../support/scratch-authority.ts';
 import { OpenConnection } from './open-connection.ts';

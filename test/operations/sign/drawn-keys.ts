@@ -8,7 +8,7 @@ import type { Operation } from '../../../src/operations/operation.ts';
 import { removeKey } from '../../../src/operations/remove-key/remove-key.ts';
 import { sendOtp } from '../../../src/operations/send-otp/send-otp.ts';
 import { revokeCertificate } from '../../../src/operations/revoke-certificate/revoke-certificate.ts';
-import type { Description } from '../../../src/quickstart/configuration.ts';
+import type { Description } from '../../../src/quickstart/description.ts';
 import { quickstartEnvironment } from '../../support/quickstart-environment.ts';
 import { copyOfQuickstart, type ServiceHere } from '../../support/service-here.ts';
 
