@@ -41,7 +41,7 @@ export const LimitsConfig = z
     requestsPerSecond: Count.default(100).describe('Sustained requests per second of one client; beyond it they get status 429.'),
     requestsBurst: Count.default(200).describe('Number of requests that one client may send in a burst.'),
     keptAnswersMaxBytes: Count.default(8192 * mebibyte).describe(
-      'Maximum bytes of the responses kept for repeated requests (Idempotency-Key); beyond it requests with such a key get status 503, before anything is done.',
+      'Maximum bytes of the responses kept for repeated requests (Idempotency-Key); beyond it requests with such a key get status 503, before anything is done. Of several tenants, one may have half.',
     ),
     keptAnswersMaxBytesPerClient: Count.default(2048 * mebibyte).describe(
       "Maximum bytes of one client's kept responses, plus 512 for each; beyond it its requests with an Idempotency-Key get status 429.",
@@ -115,6 +115,11 @@ export const LimitsConfig = z
     message: 'must be at least headersTimeoutSeconds, which it includes',
   });
 export type LimitsConfig = z.output<typeof LimitsConfig>;
+
+/** Of so many tenants, each may have half of what all may have, and always what one client may. */
+export function maxOfTenant(tenants: number, { all, client }: { readonly all: number; readonly client: number }): number {
+  return tenants > 1 ? Math.max(client, Math.floor(all / 2)) : all;
+}
 
 /**
  * Returns the limit on connections without an admitted client, which applies to known addresses and

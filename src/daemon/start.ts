@@ -4,6 +4,7 @@ import { checkProfiles } from '../certificates/profile-check.ts';
 import { openAuthorities } from '../certificates/configured-authorities.ts';
 import { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
+import { maxOfTenant } from '../config/limits-config.ts';
 import { warnOfReadableFiles } from '../config/readable-files.ts';
 import { Reloader, type LastReload } from '../config/reloader.ts';
 import { createApi } from '../http/api/api.ts';
@@ -24,6 +25,7 @@ import { serviceManager, type ServiceManager } from '../service/service-manager.
 import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
+import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
@@ -140,7 +142,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
   const keptAnswers = await KeptAnswers.open({
     ...{ store, threads, tokenMac },
-    limits: () => ({ client: inForce().limits.keptAnswersMaxBytesPerClient, all: inForce().limits.keptAnswersMaxBytes }),
+    limits: () => keptLimits(inForce()),
   });
   parts.opened('kept answers', keptAnswers, (opened) => {
     opened.stop();
@@ -252,6 +254,12 @@ async function serve(
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
+}
+
+/** Bytes of kept answers that clients, tenants and all may have. */
+function keptLimits({ limits, tenants }: Pick<Config, 'limits' | 'tenants'>): KeptBytes {
+  const { keptAnswersMaxBytesPerClient: client, keptAnswersMaxBytes: all } = limits;
+  return { client, tenant: maxOfTenant(Object.keys(tenants).length, { all, client }), all };
 }
 
 /** Reminds of what ends, and shows the ends of client certificates as metrics. */

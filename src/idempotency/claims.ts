@@ -9,13 +9,13 @@ const sweepMs = 60_000;
 const deletedAtOnce = 500;
 const partsDeletedAtOnce = 32;
 
-/** Thrown if the limit of kept answers is reached, of a client or of all. Nothing was done. */
+/** Thrown if the limit of kept answers is reached, of a client, a tenant or of all. Nothing was done. */
 export class KeptAnswersFull extends Error {
-  readonly whose: 'client' | 'all';
+  readonly whose: keyof KeptBytes;
   /** Milliseconds until the first of them expires. */
   readonly fullMs: number;
 
-  constructor(whose: 'client' | 'all', fullMs: number) {
+  constructor(whose: keyof KeptBytes, fullMs: number) {
     super('the limit of kept answers is reached');
     this.name = 'KeptAnswersFull';
     this.whose = whose;

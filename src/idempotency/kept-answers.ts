@@ -36,7 +36,7 @@ export interface Keeper {
   readonly store: StateStore;
   readonly tokenMac: TokenMac;
   readonly threads: WorkThreads;
-  /** Maximum bytes kept for a client, and for all clients. */
+  /** Maximum bytes kept for a client, for a tenant, and for all clients. */
   limits(): KeptBytes;
   /** How long an answer is kept. */
   readonly keepMs?: number;
@@ -72,7 +72,7 @@ export class KeptAnswers {
   readonly #keeper: Keeper;
   readonly #claims: Claims;
   readonly #inFlight = new Map<string, InFlight>();
-  /** Estimated bytes of the answers to running requests, by client. */
+  /** Estimated bytes of the answers to running requests: those of a client, those of a tenant, and all. */
   readonly #coming = new Map<string, number>();
 
   private constructor(keeper: Keeper, claims: Claims) {
@@ -107,27 +107,30 @@ export class KeptAnswers {
       const { ending } = (await first.ending) as Repetition<T>;
       if (repeatable.isStopped?.(ending) !== true) return { ending, isRepeated: true };
     }
-    const room = this.#room(request.client);
-    this.#comes(request.client, request.bodyBytes);
+    const room = this.#room(request);
+    this.#comes(request, request.bodyBytes);
     const ending = this.#carryOut(secrets, repeatable, room).finally(() => {
       this.#inFlight.delete(secrets.id);
-      this.#comes(request.client, -request.bodyBytes);
+      this.#comes(request, -request.bodyBytes);
     });
     this.#inFlight.set(secrets.id, { fingerprint: secrets.fingerprint, ending });
     return ending;
   }
 
   /** Returns the limits on the bytes already kept, less the estimate for running requests. */
-  #room(client: string): KeptBytes {
+  #room(request: RepeatableRequest): KeptBytes {
     const limits = this.#keeper.limits();
-    const coming = [...this.#coming.values()].reduce((sum, bytes) => sum + bytes, 0);
-    return { client: limits.client - (this.#coming.get(client) ?? 0), all: limits.all - coming };
+    const names = sharesOf(request);
+    const left = (share: keyof KeptBytes): number => limits[share] - (this.#coming.get(names[share]) ?? 0);
+    return { client: left('client'), tenant: left('tenant'), all: left('all') };
   }
 
-  #comes(client: string, bytes: number): void {
-    const coming = (this.#coming.get(client) ?? 0) + bytes;
-    if (coming === 0) this.#coming.delete(client);
-    else this.#coming.set(client, coming);
+  #comes(request: RepeatableRequest, bytes: number): void {
+    for (const name of Object.values(sharesOf(request))) {
+      const coming = (this.#coming.get(name) ?? 0) + bytes;
+      if (coming === 0) this.#coming.delete(name);
+      else this.#coming.set(name, coming);
+    }
   }
 
   async #carryOut<T>(secrets: RequestSecrets, repeatable: Repeatable<T>, room: KeptBytes): Promise<Repetition<T>> {
@@ -182,4 +185,9 @@ export class KeptAnswers {
   async #isReleased({ id }: RequestSecrets, claim: string): Promise<boolean> {
     return this.#claims.release(id, claim).catch(() => true);
   }
+}
+
+/** Names of the shares that a request belongs to. */
+function sharesOf({ client, tenant }: RepeatableRequest): Readonly<Record<keyof KeptBytes, string>> {
+  return { client: `client ${client}`, tenant: `tenant ${tenant}`, all: 'all' };
 }

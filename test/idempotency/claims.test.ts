@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Claims, KeptAnswersFull } from '../../src/idempotency/claims.ts';
 import { RequestSecrets } from '../../src/idempotency/request-secrets.ts';
+import type { KeptBytes } from '../../src/state/repositories/kept-bytes.ts';
 import type { Step, StepResults } from '../../src/state/step.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -16,7 +17,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signetd-claims-'));
 const threads = new WorkThreads();
 const started = 1_900_000_000_000;
 const claimMs = 400;
-const plenty = { client: 1e9, all: 1e9 };
+const plenty = { client: 1e9, tenant: 1e9, all: 1e9 };
 
 /** A store that may be shared or away, and remembers what it was asked. */
 class Told extends StoreAround {
@@ -123,12 +124,12 @@ describe('a claim', () => {
   it('that finds no room says whose it is and for how long', async () => {
     const claims = await open();
     await keep(claims, 500, started + 9000);
-    const refused = async (room: { client: number; all: number }, client = 'c'): Promise<unknown> =>
+    const refused = async (room: KeptBytes, client = 'c'): Promise<unknown> =>
       claims.claim(await secretsOf(client), 'x', room).catch((error: unknown) => error);
-    expect(await refused({ client: 500, all: 1e9 })).toBeInstanceOf(KeptAnswersFull);
-    expect(await refused({ client: 500, all: 1e9 })).toMatchObject({ whose: 'client', fullMs: 9000 });
-    expect(await refused({ client: 501, all: 500 })).toMatchObject({ whose: 'all', fullMs: 9000 });
-    expect(await refused({ client: 500, all: 1e9 }, 'another')).toBe('claimed');
+    expect(await refused({ client: 500, tenant: 1e9, all: 1e9 })).toBeInstanceOf(KeptAnswersFull);
+    expect(await refused({ client: 500, tenant: 1e9, all: 1e9 })).toMatchObject({ whose: 'client', fullMs: 9000 });
+    expect(await refused({ client: 501, tenant: 1e9, all: 500 })).toMatchObject({ whose: 'all', fullMs: 9000 });
+    expect(await refused({ client: 500, tenant: 1e9, all: 1e9 }, 'another')).toBe('claimed');
     expect(asked('deleteEndedAnswers')).toBe(0);
   });
 
@@ -136,10 +137,13 @@ describe('a claim', () => {
     const claims = await open();
     await keep(claims, 500, started + 10);
     vi.setSystemTime(started + 10);
-    expect(await claims.claim(await secretsOf(), 'x', { client: 500, all: 1e9 })).toBe('claimed');
+    expect(await claims.claim(await secretsOf(), 'x', { client: 500, tenant: 1e9, all: 1e9 })).toBe('claimed');
     expect([asked('deleteEndedAnswers'), claims.keptBytes]).toEqual([1, 0]);
     // There is no room at all.
-    await expect(claims.claim(await secretsOf(), 'y', { client: 0, all: 1e9 })).rejects.toMatchObject({ whose: 'client', fullMs: 0 });
+    await expect(claims.claim(await secretsOf(), 'y', { client: 0, tenant: 1e9, all: 1e9 })).rejects.toMatchObject({
+      whose: 'client',
+      fullMs: 0,
+    });
     expect(asked('deleteEndedAnswers')).toBe(2);
   });
 });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
@@ -90,7 +90,7 @@ const newRequest = (body: RepeatableRequest['body'] = { a: 1 }): RepeatableReque
 describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   const database = kind();
   const claimMs = 400;
-  let limits = { client: 1 << 30, all: 1 << 30 };
+  let limits = { client: 1 << 30, tenant: 1 << 30, all: 1 << 30 };
   let config: StateConfig;
   let store: StateStore;
   let tokenMac: TokenMac;
@@ -363,6 +363,34 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       // Nothing of the refused request stays in anybody's way.
       await delay((refused as KeptAnswersFull).fullMs + 1);
       expect((await answers.once(other, keeping('now'))).ending).toBe('now');
+    });
+
+    it('refuse to carry out more of the clients of a tenant, and of no other', async () => {
+      const answers = await instance();
+      const of = async (tenant: string): Promise<{ readonly client: string; readonly tenant: string }> => {
+        const client = randomBytes(32).toString('hex');
+        const row = { spki_sha256: client, name: client, tenant, roles: '[]', created_at: 0, not_before: null, not_after: null };
+        await store.run('registerClient', row);
+        return { client, tenant };
+      };
+      const [one, two, three, other] = [await of('greedy'), await of('greedy'), await of('greedy'), await of('modest')];
+      for (const client of [one, two]) await answers.once({ ...newRequest(), ...client }, keeping('x'.repeat(5000)));
+      limits = { ...all, client: 8000, tenant: 10_000 };
+      for (const client of [one, three])
+        await expect(answers.once({ ...newRequest(), ...client }, keeping('more'))).rejects.toMatchObject({ whose: 'tenant' });
+      expect((await answers.once({ ...newRequest(), ...other }, keeping('other'))).ending).toBe('other');
+      limits = { ...limits, tenant: 15_000 };
+      expect((await answers.once({ ...newRequest(), ...three }, keeping('room'))).ending).toBe('room');
+      const late = { ...newRequest(), ...three };
+      const coming = answers.once(
+        { ...newRequest(), ...two, bodyBytes: 4000 },
+        repeatable(async () => {
+          await expect(answers.once(late, keeping('late'))).rejects.toMatchObject({ whose: 'tenant' });
+          return 'came';
+        }),
+      );
+      expect((await coming).ending).toBe('came');
+      expect((await answers.once(late, keeping('late'))).ending).toBe('late');
     });
 
     it('refuse to carry out more of anybody, where it is all clients together', async () => {

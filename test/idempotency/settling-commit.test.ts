@@ -11,6 +11,7 @@ import { Refusal } from '../../src/result-codes.ts';
 import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
 import type { RepositoryName } from '../../src/state/repository-functions.ts';
 import { outcomeSteps, settlingWith, type SettledOutcome, type SettlementParty } from '../../src/state/settlement.ts';
+import type { KeptBytes } from '../../src/state/repositories/kept-bytes.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { step } from '../../src/state/step.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -38,7 +39,7 @@ afterAll(async () => {
 
 /** What a process has of its own; a new one on the same store ends the claims of those before. */
 async function instance(of: StateStore = store, times: { readonly keepMs?: number } = {}): Promise<KeptAnswers> {
-  const limits = (): { client: number; all: number } => ({ client: 1e9, all: 1e9 });
+  const limits = (): KeptBytes => ({ client: 1e9, tenant: 1e9, all: 1e9 });
   const answers = await KeptAnswers.open({ store: of, tokenMac, threads, limits, ...times });
   opened.push(answers);
   return answers;
@@ -191,7 +192,15 @@ describe('a repeated request', () => {
     const request = newRequest();
     await answers.once(request, answered('kept'));
     const { id } = await RequestSecrets.of(request, tokenMac, threads);
-    const claim = { id, fingerprint: Uint8Array.of(1), claim: 'x', until: 0, client: 'c', counter: 'x', room: { client: 1e9, all: 1e9 } };
+    const claim = {
+      id,
+      fingerprint: Uint8Array.of(1),
+      claim: 'x',
+      until: 0,
+      client: 'c',
+      counter: 'x',
+      room: { client: 1e9, tenant: 1e9, all: 1e9 },
+    };
     const row = await store.run('claimAnswer', { ...claim, now: store.now() });
     expect(row).toMatchObject({ claim: null });
     const endsAt = z.object({ ends_at: z.number() }).parse(row).ends_at;
@@ -208,7 +217,7 @@ describe('a repeated request', () => {
     expect(other.id).toBe(secrets.id);
     expect(other.fingerprint).not.toEqual(secrets.fingerprint);
     expect(secrets.fingerprint).toHaveLength(32);
-    const room = { client: 1e9, all: 1e9 };
+    const room = { client: 1e9, tenant: 1e9, all: 1e9 };
     const claim = { id: secrets.id, fingerprint: secrets.fingerprint, claim: 'x', until: 0, client: 'c', counter: 'x', room };
     const row = await store.run('claimAnswer', { ...claim, now: store.now() });
     if (row === 'claimed' || 'full' in row) throw new Error('it is kept');

@@ -151,7 +151,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
       settled: () => '',
     });
     const threads = new WorkThreads();
-    const keeper = { tokenMac: mac, threads, limits: () => ({ client: 1_000_000, all: 1_000_000 }) };
+    const keeper = { tokenMac: mac, threads, limits: () => ({ client: 1_000_000, tenant: 1_000_000, all: 1_000_000 }) };
     const answers = await KeptAnswers.open({ ...keeper, store });
     const started = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();

@@ -103,9 +103,10 @@ export async function repeatable(
 
 function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(fullMs / 1000))) };
-  const what = whose === 'client' ? "this client's requests with an Idempotency-Key" : 'requests with an Idempotency-Key';
+  const of = { client: "this client's ", tenant: "this client's tenant's ", all: '' };
+  const what = `${of[whose]}requests with an Idempotency-Key`;
   const detail = `no more answers to ${what} can be kept now; nothing was done; a request without the header is carried out`;
-  return new Problem(whose === 'client' ? 429 : 503, detail, { headers });
+  return new Problem(whose === 'all' ? 503 : 429, detail, { headers });
 }
 
 function isKept({ major, minor }: ResultValues): boolean {

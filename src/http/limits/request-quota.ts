@@ -1,4 +1,4 @@
-import type { LimitsConfig } from '../../config/limits-config.ts';
+import { maxOfTenant, type LimitsConfig } from '../../config/limits-config.ts';
 import { TokenBucket } from '../../service/token-bucket.ts';
 import { Problem } from '../problem.ts';
 import { ClientShares } from './client-shares.ts';
@@ -106,20 +106,16 @@ export class RequestQuota {
   #admitOfTenant(tenant: string): Use {
     const { requestsMax, requestsMaxPerClient } = this.#limits;
     const use = this.#ofTenants.get(tenant) ?? { requests: 0, bodyBytes: 0 };
-    const most = this.#ofTenantMax(requestsMax, requestsMaxPerClient);
+    const most = maxOfTenant(this.#tenants, { all: requestsMax, client: requestsMaxPerClient });
     if (use.requests >= most) throw refusal(429, `${most} requests of this client's tenant are in progress, its maximum`);
     use.requests += 1;
     this.#ofTenants.set(tenant, use);
     return use;
   }
 
-  #ofTenantMax(all: number, ofClient: number): number {
-    return this.#tenants > 1 ? Math.max(ofClient, Math.floor(all / 2)) : all;
-  }
-
   #reserve(share: Share, ofTenant: Use | undefined, bytes: number): void {
     const { bodiesMaxBytes, bodiesMaxBytesPerClient } = this.#limits;
-    const ofTenantMax = this.#ofTenantMax(bodiesMaxBytes, bodiesMaxBytesPerClient);
+    const ofTenantMax = maxOfTenant(this.#tenants, { all: bodiesMaxBytes, client: bodiesMaxBytesPerClient });
     if (this.#bodyBytes + bytes > bodiesMaxBytes) throw refusal(503, 'no memory is left for further bodies');
     if (share.bodyBytes + bytes > bodiesMaxBytesPerClient) {
       throw refusal(429, `the bodies of this client's requests may have ${bodiesMaxBytesPerClient} bytes at a time`);

@@ -2,7 +2,7 @@ import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type 
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow } from '../tables/kept-answers.ts';
-import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
+import { countKeptBytes, isOfTenant, keptBytes, type KeptBytes } from './kept-bytes.ts';
 
 /** A claim on a request, and when it expires. Times are milliseconds since epoch. */
 export interface Claim {
@@ -19,11 +19,11 @@ export interface Claim {
 }
 
 /**
- * The limit that is reached, of the client or of all clients, and when the oldest kept answer
- * expires.
+ * The limit that is reached, of the client, of its tenant or of all clients, and when the oldest of
+ * their kept answers expires.
  */
 export interface NoRoom {
-  readonly full: 'client' | 'all';
+  readonly full: keyof KeptBytes;
   readonly until: number;
 }
 
@@ -42,11 +42,12 @@ export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promis
   }
   const { room, client } = claim;
   const kept = await keptBytes(db, client);
-  const full = kept.client >= room.client ? 'client' : kept.all >= room.all ? 'all' : undefined;
+  const full = (['client', 'tenant', 'all'] as const).find((whose) => kept[whose] >= room[whose]);
   if (full === undefined) return 'claimed';
   await releaseClaim(db, claim);
   const first = db.selectFrom('kept_answers').select('ends_at').where('claim', 'is', null).orderBy('ends_at').limit(1);
-  const row = await (full === 'client' ? first.where('client', '=', client) : first).executeTakeFirst();
+  const those = { client: first.where('client', '=', client), tenant: first.where(isOfTenant(client)), all: first };
+  const row = await those[full].executeTakeFirst();
   return { full, until: row?.ends_at ?? claim.now };
 }
 

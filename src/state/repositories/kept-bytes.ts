@@ -1,24 +1,32 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
 /** The client of the rows that count all clients together. */
 const everybody = '';
 
-/** Bytes of kept answers: of one client, and of all. */
+/** Bytes of kept answers: of one client, of all clients of its tenant, and of all. */
 export interface KeptBytes {
   readonly client: number;
+  readonly tenant: number;
   readonly all: number;
+}
+
+/** Whether the column names this client, or another one that is registered for its tenant. */
+export function isOfTenant(client: string): RawBuilder<boolean> {
+  return sql<boolean>`(client = ${client} or client in (select other.spki_sha256 from clients as other
+    where other.tenant = (select own.tenant from clients as own where own.spki_sha256 = ${client})))`;
 }
 
 export async function keptBytes(db: Transaction<Schema>, client: string): Promise<KeptBytes> {
   const rows = await db
     .selectFrom('kept_bytes')
     .select(['client', sql<number>`cast(sum(bytes) as bigint)`.as('bytes')])
-    .where('client', 'in', [client, everybody])
+    .where((where) => where.or([where('client', '=', everybody), isOfTenant(client)]))
     .groupBy('client')
     .execute();
   const of = (name: string): number => rows.find((row) => row.client === name)?.bytes ?? 0;
-  return { client: of(client), all: of(everybody) };
+  const ofTenant = rows.reduce((sum, row) => (row.client === everybody ? sum : sum + row.bytes), 0);
+  return { client: of(client), tenant: ofTenant, all: of(everybody) };
 }
 
 /** Returns the bytes of all kept answers. */

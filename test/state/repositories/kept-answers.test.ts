@@ -7,7 +7,7 @@ import { storeOfRows } from './store-of-rows.ts';
 const opened = storeOfRows();
 const now = 1_000_000;
 const counter = 'of this instance';
-const plenty = { client: 1e9, all: 1e9 };
+const plenty = { client: 1e9, tenant: 1e9, all: 1e9 };
 
 const claimOf = (changes: Partial<Claim> = {}): Claim => ({
   ...{ id: randomUUID(), fingerprint: Uint8Array.of(1, 2), claim: randomUUID(), until: now + 10, now },
@@ -110,22 +110,22 @@ describe('the room for answers', () => {
     await kept({ until: now + 40 }, { client: 'another' });
     await claim(claimOf({ until: now + 5 }));
     const full: NoRoom = { full: 'client', until: now + 60 };
-    const refused = claimOf({ room: { client: 200, all: 300 } });
+    const refused = claimOf({ room: { client: 200, tenant: 1e9, all: 300 } });
     expect(await claim(refused)).toEqual(full);
     expect(await opened.store.run('releaseClaim', refused)).toBe(false);
-    expect(await claim(claimOf({ room: { client: 201, all: 301 } }))).toBe('claimed');
+    expect(await claim(claimOf({ room: { client: 201, tenant: 1e9, all: 301 } }))).toBe('claimed');
   });
 
   it('of all is full when it is reached, and free again when the first of all ends', async () => {
     await kept({ until: now + 60 });
     await kept({ until: now + 40 }, { client: 'another' });
-    expect(await claim(claimOf({ room: { client: 101, all: 200 } }))).toEqual({ full: 'all', until: now + 40 });
-    expect(await claim(claimOf({ room: { client: 101, all: 201 } }))).toBe('claimed');
+    expect(await claim(claimOf({ room: { client: 101, tenant: 1e9, all: 200 } }))).toEqual({ full: 'all', until: now + 40 });
+    expect(await claim(claimOf({ room: { client: 101, tenant: 1e9, all: 201 } }))).toBe('claimed');
   });
 
   it('is full without any answer if there is none', async () => {
-    expect(await claim(claimOf({ room: { client: 0, all: 1 } }))).toEqual({ full: 'client', until: now });
-    expect(await claim(claimOf({ room: { client: 1, all: 0 } }))).toEqual({ full: 'all', until: now });
+    expect(await claim(claimOf({ room: { client: 0, tenant: 1e9, all: 1 } }))).toEqual({ full: 'client', until: now });
+    expect(await claim(claimOf({ room: { client: 1, tenant: 1e9, all: 0 } }))).toEqual({ full: 'all', until: now });
   });
 
   it('counts answers of both instances, and goes on to do so when one of them is gone', async () => {
