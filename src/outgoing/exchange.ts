@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { sharedMemory } from '../service/shared-memory.ts';
 
 interface FetchFault {
   readonly cause?: unknown;
@@ -150,5 +151,17 @@ async function read(
     }
     chunks.push(bytes);
   }
-  return { status: response.statusCode ?? 0, contentType: response.headers['content-type'], body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 0, contentType: response.headers['content-type'], body: joined(chunks, length) };
+}
+
+/** Joins the pieces; threads share the memory of a large answer. */
+function joined(chunks: readonly Buffer[], length: number): Uint8Array {
+  if (length <= smallBytes) return Buffer.concat(chunks);
+  const all = new Uint8Array(sharedMemory(length));
+  let offset = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return all;
 }

@@ -1,6 +1,6 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
-import { foundOnce, readWhileAlive } from '../asn1/read-once.ts';
+import { readWhileAlive } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readElement, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
@@ -9,7 +9,7 @@ import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { verificationRule } from '../x509/signature-identifier.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 import { readExtensions, type CrlExtension } from './crl-extensions.ts';
-import { RevokedEntries, type RevokedEntry } from './revoked-entries.ts';
+import { RevokedEntries, type FoundEntry } from './revoked-entries.ts';
 
 /**
  * A CRL (RFC 5280 §5) as revocation checks need it. The byte fields share the memory of the input.
@@ -30,10 +30,15 @@ export interface Crl {
   /** Whether the key of this certificate signed the CRL. */
   isSignedBy(signer: PathCertificate): boolean;
   /**
-   * Returns the entry of a serial number (content octets of its INTEGER).
-   * @throws {DerError} for a malformed entry
+   * Returns the entry of a serial number (content octets of its INTEGER), unless an entry up to it
+   * is malformed.
    */
-  find(serialNumber: Uint8Array): RevokedEntry | undefined;
+  lookUp(serialNumber: Uint8Array): FoundEntry;
+  /** Whether both were determined before, for all of these. */
+  knows(asked: { readonly certificate: Pick<PathCertificate, 'serialNumber'>; readonly issuers: readonly PathCertificate[] }): boolean;
+  /** Takes over what another thread has determined. */
+  learnSigner(signer: PathCertificate, isSigned: boolean): void;
+  learnEntry(serialNumber: Uint8Array, found: FoundEntry): void;
 }
 
 export interface CrlScope {
@@ -53,12 +58,15 @@ const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
 const issuingDistributionPoint = '2.5.29.28';
 const deltaIndicator = '2.5.29.27';
 
+/** No name is as long. */
+const nameMaxBytes = 8 * 1024;
+
 /**
  * Reads a CRL. The same bytes give the same object while it is in use. Signature, times and scope
- * are not checked.
+ * are not checked. `digest`: SHA-256 of the bytes in Base64, where it is known.
  * @throws {DerError} for anything but a CRL
  */
-export const readCrl: (der: Uint8Array) => Crl = readWhileAlive(read);
+export const readCrl: (der: Uint8Array, digest?: string) => Crl = readWhileAlive(read);
 
 function read(der: Uint8Array): Crl {
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
@@ -72,7 +80,9 @@ function read(der: Uint8Array): Crl {
   // RFC 5280 5.1.1.2: the outer signature algorithm must equal the signed one.
   if (Buffer.compare(fields.next(tagOf.sequence).raw, algorithm.raw) !== 0)
     throw new DerError('inner and outer signature algorithms differ', algorithm.start);
-  const issuer = canonicalSequence(fields.next(tagOf.sequence));
+  const issuerName = fields.next(tagOf.sequence);
+  if (issuerName.raw.length > nameMaxBytes) throw new DerError(`the issuer's name has more than ${nameMaxBytes} bytes`, issuerName.start);
+  const issuer = canonicalSequence(issuerName);
   const thisUpdate = readTime(fields.next());
   const nextUpdate = timeTags.has(fields.tag) ? readTime(fields.next()) : undefined;
   const entries = fields.tag === tagOf.sequence ? new RevokedEntries(fields.next().content) : undefined;
@@ -81,6 +91,15 @@ function read(der: Uint8Array): Crl {
   const point = extensions.get(issuingDistributionPoint);
   const { scope, limit: scopeLimit } = point === undefined ? everything : readScope(point.value);
   const unknown = [...extensions].find(([oid, { critical }]) => critical && oid !== issuingDistributionPoint)?.[0];
+  const signers = new WeakMap<PathCertificate, boolean>();
+  const isSignedBy = (signer: PathCertificate): boolean => {
+    const { publicKey } = signer;
+    const isSigned =
+      signers.get(signer) ??
+      (publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), tbsElement.raw, signature.subarray(1)));
+    signers.set(signer, isSigned);
+    return isSigned;
+  };
   const keyIdentifier = extensions.get(oids.authorityKeyIdentifier)?.value;
   return {
     der,
@@ -93,11 +112,12 @@ function read(der: Uint8Array): Crl {
     limit: extensions.has(deltaIndicator)
       ? 'it is a delta CRL'
       : (scopeLimit ?? (unknown === undefined ? undefined : `unknown critical extension ${unknown}`)),
-    isSignedBy: foundOnce(
-      ({ publicKey }) =>
-        publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), tbsElement.raw, signature.subarray(1)),
-    ),
-    find: (serialNumber) => entries?.find(serialNumber),
+    isSignedBy,
+    lookUp: (serialNumber) => entries?.lookUp(serialNumber) ?? {},
+    knows: ({ certificate, issuers }) =>
+      issuers.every((one) => signers.has(one)) && (entries === undefined || entries.knows(certificate.serialNumber)),
+    learnSigner: (signer, isSigned) => signers.set(signer, isSigned),
+    learnEntry: (serialNumber, found) => entries?.learn(serialNumber, found),
   };
 }
 

@@ -9,7 +9,7 @@ export interface Fetched<T> {
 
 export interface Wish<T> {
   /** Whether a cached value answers the current question. */
-  readonly suits: (value: T) => boolean;
+  readonly suits: (value: T) => boolean | Promise<boolean>;
   /**
    * Fetches a value worth caching, and throws otherwise. The signal aborts it once nobody waits any
    * longer.
@@ -53,7 +53,8 @@ export class KeptData<T> {
    */
   async get(key: string, at: Date, { suits, ask, signal }: Wish<T>): Promise<T> {
     const kept = this.#entries.get(key);
-    if (kept !== undefined && kept.until > at.getTime() && (suits(kept.value) || kept.triedAt + retryMs > at.getTime())) return kept.value;
+    if (kept !== undefined && kept.until > at.getTime() && ((await suits(kept.value)) || kept.triedAt + retryMs > at.getTime()))
+      return kept.value;
     const running = this.#running.get(key) ?? this.#begin(key, at, ask);
     running.waiting += 1;
     // A caller without a signal waits until the end, so it is never subtracted.

@@ -5,7 +5,8 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus, ocspStatus, signaturesOf, undetermined, type CertificateStatus } from './status.ts';
-import { derOfCrl, readCrl, type Crl } from './crl.ts';
+import type { Crl } from './crl.ts';
+import { lookUpAhead, readSentCrl, type CrlUse } from './large-crl.ts';
 import { firstGood, isCallersChoice, NotDetermined, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
@@ -159,15 +160,16 @@ export class RevocationSources {
   async #byCrl(question: RevocationQuestion): Promise<JudgedData> {
     const { certificate, issuer, otherIssuers = [], wanted, isVouchedFor, at, signal } = question;
     const issuers = [issuer, ...otherIssuers];
+    const use = { certificate, issuers };
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
     const own = this.#own(issuer)?.crl;
     if (own !== undefined && wanted.crl.kind !== 'CLIENT') {
       try {
-        const last = await this.#ownCrl(own, certificate.notBefore);
+        const last = await this.#ownCrl(own, certificate.notBefore, use);
         const status = judge(last);
         // A certificate that was on hold when the CRL was made may have been released since.
         const isOnHold = status.kind === 'revoked' && status.reason === reasonCode('CERTIFICATE_HOLD');
-        const crl = isOnHold ? await this.#ownCrl(own, at) : last;
+        const crl = isOnHold ? await this.#ownCrl(own, at, use) : last;
         return { status: judge(crl), data: crl.der };
       } catch (error) {
         return { status: undetermined(`the authority's own CRL: ${reasonOf(error)}`) };
@@ -175,15 +177,18 @@ export class RevocationSources {
     }
     // A caller may give the URL at which this service itself publishes: that CRL must be current
     // too, so an older cached one is not used.
-    const published = own === undefined ? undefined : await this.#ownCrl(own, certificate.notBefore).catch(() => undefined);
+    const published = own === undefined ? undefined : await this.#ownCrl(own, certificate.notBefore, use).catch(() => undefined);
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
     const asked = { source: wanted.crl, named, mayBeNamed: this.#mayBeNamed(isVouchedFor), what: 'CRL', signal };
     return firstGood(asked, async (url) => {
       // A CRL that predates the certificate says nothing about it; there may be a newer one.
-      const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
+      const suits = async (crl: Crl): Promise<boolean> => {
+        await lookUpAhead(crl, use, this.#threads);
+        return judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
+      };
       const ask = async (ending: AbortSignal): Promise<Fetched<Crl>> =>
-        this.#http.fetchAs({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending }, (body) => {
-          const value = readCrl(derOfCrl(body));
+        this.#http.fetchAs({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending }, async (body) => {
+          const value = await readSentCrl(body, use, this.#threads);
           // The connection is not trusted: a list that the issuer did not sign is not cached.
           const status = judge(value);
           if (status.kind === 'undetermined' && crlFault(value, { issuers, at }) !== undefined) throw new NotDetermined(status);
@@ -191,6 +196,7 @@ export class RevocationSources {
         });
       const key = `${this.#keyOf(isCallersChoice(asked), url, issuers)} ${published?.thisUpdate.getTime() ?? ''}`;
       const crl = await this.#kept.crls.get(key, at, { suits, ask, signal });
+      await lookUpAhead(crl, use, this.#threads);
       return { status: judge(crl), data: crl.der };
     });
   }
@@ -199,10 +205,11 @@ export class RevocationSources {
    * Returns the authority's own CRL, parsed once for each issue.
    * @throws {Error} if there is none
    */
-  async #ownCrl(madeSince: NonNullable<OwnAuthority['crl']>, time: Date): Promise<Crl> {
+  async #ownCrl(madeSince: NonNullable<OwnAuthority['crl']>, time: Date, use: CrlUse): Promise<Crl> {
     const der = await madeSince(time);
-    const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
+    const crl = this.#kept.ownCrls.get(der) ?? (await readSentCrl(der, use, this.#threads));
     this.#kept.ownCrls.set(der, crl);
+    await lookUpAhead(crl, use, this.#threads);
     return crl;
   }
 

@@ -11,6 +11,13 @@ export interface RevokedEntry {
   readonly reason: number | undefined;
 }
 
+/** What a list says of a serial number: its entry, none, or that it cannot be read. */
+export interface FoundEntry {
+  readonly entry?: RevokedEntry | undefined;
+  /** What is malformed in it. */
+  readonly unreadable?: string | undefined;
+}
+
 const tagOf = { integer: 0x02, enumerated: 0x0a, sequence: 0x30 } as const;
 const certificateIssuer = '2.5.29.29';
 const rememberedMax = 1000;
@@ -21,25 +28,48 @@ const rememberedMax = 1000;
  */
 export class RevokedEntries {
   readonly #content: Uint8Array;
-  readonly #found = new Map<string, RevokedEntry | undefined>();
+  readonly #found = new Map<string, FoundEntry>();
 
   constructor(content: Uint8Array) {
     this.#content = content;
   }
 
   /**
-   * Returns the entry of a serial number (content octets of its INTEGER).
-   * @throws {DerError} for a malformed entry before the one that is found
+   * Returns the entry of a serial number (content octets of its INTEGER), unless an entry up to it
+   * is malformed.
    */
-  find(serialNumber: Uint8Array): RevokedEntry | undefined {
-    const key = Buffer.from(serialNumber).toString('latin1');
-    if (this.#found.has(key)) return this.#found.get(key);
-    const offset = offsetOf(this.#content, serialNumber);
-    const entry = offset === undefined ? undefined : readEntry(readElement(this.#content, offset));
-    if (this.#found.size >= rememberedMax) this.#found.clear();
-    this.#found.set(key, entry);
-    return entry;
+  lookUp(serialNumber: Uint8Array): FoundEntry {
+    const known = this.#found.get(keyOf(serialNumber));
+    if (known !== undefined) return known;
+    const found = this.#search(serialNumber);
+    this.learn(serialNumber, found);
+    return found;
   }
+
+  /** Whether the entry of a serial number was looked up before. */
+  knows(serialNumber: Uint8Array): boolean {
+    return this.#found.has(keyOf(serialNumber));
+  }
+
+  /** Takes over what another thread has looked up. */
+  learn(serialNumber: Uint8Array, found: FoundEntry): void {
+    if (this.#found.size >= rememberedMax) this.#found.clear();
+    this.#found.set(keyOf(serialNumber), found);
+  }
+
+  #search(serialNumber: Uint8Array): FoundEntry {
+    try {
+      const offset = offsetOf(this.#content, serialNumber);
+      return { entry: offset === undefined ? undefined : readEntry(readElement(this.#content, offset)) };
+    } catch (error) {
+      if (error instanceof DerError) return { unreadable: error.message };
+      throw error;
+    }
+  }
+}
+
+function keyOf(serialNumber: Uint8Array): string {
+  return Buffer.from(serialNumber).toString('latin1');
 }
 
 /**

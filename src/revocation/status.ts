@@ -63,14 +63,10 @@ export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
     return undetermined('the CRL does not cover this certificate');
   if (!isOfPoint(crl.scope.distributionPoint, certificate.distributionPoints))
     return undetermined('the CRL is for another distribution point');
-  try {
-    const entry = crl.find(certificate.serialNumber);
-    if (entry !== undefined && (fault === undefined || isFinal(entry.reason))) return { kind: 'revoked', ...entry };
-    return fault === undefined ? { kind: 'good' } : leftOpen(fault.why);
-  } catch (error) {
-    if (error instanceof DerError) return undetermined(`the CRL cannot be read: ${error.message}`);
-    throw error;
-  }
+  const { entry, unreadable } = crl.lookUp(certificate.serialNumber);
+  if (unreadable !== undefined) return undetermined(`the CRL cannot be read: ${unreadable}`);
+  if (entry !== undefined && (fault === undefined || isFinal(entry.reason))) return { kind: 'revoked', ...entry };
+  return fault === undefined ? { kind: 'good' } : leftOpen(fault.why);
 }
 
 /** Returns false for a hold, which can be lifted (RFC 5280 §5.3.1). */

@@ -62,9 +62,13 @@ describe('what a CRL says', () => {
       crlStatus({ ...crl, ...changes }, { certificate: revoked, issuers: [issuer], ...late, ...over });
     const entry = { revokedAt: at, reason: 1 };
     expect(found({})).toMatchObject({ kind: 'revoked' });
-    expect(found({ find: () => entry })).toEqual({ kind: 'revoked', ...entry });
+    expect(found({ lookUp: () => ({ entry }) })).toEqual({ kind: 'revoked', ...entry });
     // A hold can be lifted.
-    expect(found({ find: () => ({ ...entry, reason: 6 }) })).toEqual({ kind: 'undetermined', why: 'the CRL is too old', isAnswered: true });
+    expect(found({ lookUp: () => ({ entry: { ...entry, reason: 6 } }) })).toEqual({
+      kind: 'undetermined',
+      why: 'the CRL is too old',
+      isAnswered: true,
+    });
     expect(found({}, { certificate: good })).toEqual({ kind: 'undetermined', why: 'the CRL is too old', isAnswered: true });
     // Only what the issuer has signed is an answer, and only about what it covers.
     expect(found({ isSignedBy: () => false })).toEqual({ kind: 'undetermined', why: 'the CRL is not signed by the issuer' });
@@ -110,12 +114,12 @@ describe('what a CRL says', () => {
 
   it('does not count where a part of it is not understood or cannot be read; a fault of ours is none of the CRL', () => {
     expect(status({ limit: 'it is a delta CRL' })).toBe('the CRL cannot be used: it is a delta CRL');
-    expect(status({ find: throwing })).toContain('the CRL cannot be read: cut off');
+    expect(status({ lookUp: () => ({ unreadable: 'cut off' }) })).toBe('the CRL cannot be read: cut off');
     expect(status({ isSignedBy: throwing })).toContain('the CRL cannot be read: cut off');
     const broken = (): never => {
       throw new TypeError('ours');
     };
-    expect(() => status({ find: broken })).toThrow('ours');
+    expect(() => status({ lookUp: broken })).toThrow('ours');
     expect(() => status({ isSignedBy: broken })).toThrow('ours');
     expect(crlFault(crl, { issuers: [issuer], at })).toBeUndefined();
   });
