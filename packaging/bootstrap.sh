@@ -204,6 +204,15 @@ build_native() {
     -o "dist/$module.node" "native/$module.c" "$@" >&2 9>&- || fail "the build of $what failed"
 }
 
+# The same for a module that needs V8 itself.
+build_native_cpp() {
+  module=$1
+  what=$2
+  # shellcheck disable=SC2086
+  c++ -std=c++20 -shared -fPIC -fno-exceptions -fno-rtti $hardened -Wall -Wextra -Werror -fvisibility=hidden $hardened_link \
+    -isystem "$runtime_directory/include/node" -o "dist/$module.node" "native/$module.cc" >&2 9>&- || fail "the build of $what failed"
+}
+
 build_dist() {
   rm -rf dist
   # The mark has the time of the build's start: changes during the build are built next time.
@@ -220,6 +229,7 @@ build_dist() {
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   build_native service-manager 'the link to the service manager'
   build_native verify-value 'the verification of signature values'
+  build_native_cpp peer-certificates 'the bounds of certificates in TLS'
   build_native pin 'the login to the token' -isystem node_modules/pkcs11js/includes -ldl
   build_native prove-and-sign 'the signature with a proof' -isystem node_modules/pkcs11js/includes -ldl
   mv -f var/build-started dist/.built

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import type { EmailConfig } from '../config/email-config.ts';
 import { readSecret } from '../config/secret-reference.ts';
+import { boundedContext } from '../service/bounded-context.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { readAuthority, connectionFault, connectionFaultForLog, type Attempt, type Gateway } from './gateway.ts';
 import { matchesOf } from './patterns.ts';
@@ -127,8 +128,10 @@ function poolTo(config: EmailConfig, password: string | undefined): ReturnType<t
     ignoreTLS: security === 'NONE',
     ...(user === undefined || password === undefined ? {} : { auth: { user, pass: password } }),
     tls: {
-      minVersion: 'TLSv1.2',
-      ...(certificateAuthority === undefined ? {} : { ca: readAuthority(certificateAuthority, 'messages.email') }),
+      secureContext: boundedContext({
+        minVersion: 'TLSv1.2',
+        ...(certificateAuthority === undefined ? {} : { ca: readAuthority(certificateAuthority, 'messages.email') }),
+      }),
     },
     connectionTimeout: 1000 * connectTimeoutSeconds,
     greetingTimeout: 1000 * connectTimeoutSeconds,

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { boundedContext } from '../service/bounded-context.ts';
 import { sharedMemory } from '../service/shared-memory.ts';
 
 interface FetchFault {
@@ -100,11 +101,11 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
     isAnswered = true;
     read(response, asked, more.beforeMore).then(resolve, reject);
   };
-  const tls = {
-    minVersion: 'TLSv1.2' as const,
-    ...(more.certificateAuthority === undefined ? {} : { ca: more.certificateAuthority }),
-  };
-  const sent = url.protocol === 'https:' ? tlsRequest(url, { ...options, ...tls }, take) : plainRequest(url, options, take);
+  const ca = more.certificateAuthority === undefined ? {} : { ca: more.certificateAuthority };
+  const sent =
+    url.protocol === 'https:'
+      ? tlsRequest(url, { ...options, agent: new TlsAgent({ secureContext: boundedContext({ minVersion: 'TLSv1.2', ...ca }) }) }, take)
+      : plainRequest(url, options, take);
   sent.once('error', reject);
   // No protocol upgrade was requested: without a listener, Node closes the connection silently.
   sent.once('upgrade', (response, socket) => {

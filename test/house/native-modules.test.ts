@@ -15,6 +15,7 @@ const readelf = (...args: readonly string[]): string => execFileSync('readelf', 
 test('all native modules are looked at', () => {
   expect(modules.map((path) => path.replace(/^.*\//, '')).toSorted()).toEqual([
     'isolate-module.so',
+    'peer-certificates.node',
     'pin.node',
     'pkcs11.node',
     'prove-and-sign.node',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { descriptorOf, native } from '../../service/native.ts';
+import { boundedContext } from '../../service/bounded-context.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import type { SyslogConfig } from '../../config/syslog-config.ts';
 
@@ -45,11 +46,14 @@ export class SyslogConnection {
       tls === undefined
         ? connectPlain({ host, port })
         : connectTls({
-            ...{ host, port, minVersion: 'TLSv1.2' },
+            ...{ host, port },
             ...(isIP(host) === 0 ? { servername: host } : {}),
-            ...(tls.certificateAuthority === undefined ? {} : { ca: readFileSync(tls.certificateAuthority) }),
-            ...(tls.certificate === undefined ? {} : { cert: readFileSync(tls.certificate) }),
-            ...(tls.key === undefined ? {} : { key: readSecret(tls.key) }),
+            secureContext: boundedContext({
+              minVersion: 'TLSv1.2',
+              ...(tls.certificateAuthority === undefined ? {} : { ca: readFileSync(tls.certificateAuthority) }),
+              ...(tls.certificate === undefined ? {} : { cert: readFileSync(tls.certificate) }),
+              ...(tls.key === undefined ? {} : { key: readSecret(tls.key) }),
+            }),
           });
     try {
       await once(socket, tls === undefined ? 'connect' : 'secureConnect', {

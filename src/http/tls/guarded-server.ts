@@ -1,6 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Server, type ServerOptions } from 'node:https';
 import { Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
+import { boundPeers } from '../../service/bounded-context.ts';
 
 /** Events of HTTP: their first argument is the request, or an error before the connection. */
 const httpEvents: ReadonlySet<unknown> = new Set(['request', 'checkContinue', 'checkExpectation', 'upgrade', 'connect', 'clientError']);
@@ -29,6 +31,14 @@ export class GuardedServer extends Server {
     super(options);
     this.#guards = guards;
     this.#handshakeTimeoutMs = options.handshakeTimeout;
+  }
+
+  /** Node calls it too, from the constructor. The certificates of clients have bounds. */
+  override setSecureContext(options: SecureContextOptions): void {
+    super.setSecureContext(options);
+    // Node gives no other access to the context that it has just made.
+    const context: unknown = Reflect.get(this, '_sharedCreds');
+    boundPeers(context);
   }
 
   override emit(event: string, ...args: unknown[]): boolean {

@@ -2,6 +2,7 @@ import { Agent as PlainAgent, type IncomingMessage, request as plainRequest, typ
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import aws4 from 'aws4';
+import { boundedContext } from '../../service/bounded-context.ts';
 import { S3Failed } from './s3-failed.ts';
 import { errorCode } from '../../telemetry/error-code.ts';
 
@@ -50,7 +51,7 @@ export class SignedExchange {
     const pool = { keepAlive: true, maxFreeSockets: freeConnectionsMax };
     this.#agent =
       url.protocol === 'https:'
-        ? new TlsAgent({ ...pool, minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) })
+        ? new TlsAgent({ ...pool, secureContext: boundedContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) }) })
         : new PlainAgent(pool);
   }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { types, type ClientConfig, type CustomTypesConfig } from 'pg';
 import { readSecret } from '../../config/secret-reference.ts';
+import { boundedContext } from '../../service/bounded-context.ts';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 
 /** Object identifiers of built-in types (PostgreSQL, pg_type.dat). */
@@ -40,10 +41,12 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
 function tlsOptions(tls: NonNullable<PostgresqlConfig['tls']>): ConnectionOptions {
   return {
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-    ...(tls.certificateAuthority === undefined ? {} : { ca: readFileSync(tls.certificateAuthority) }),
-    ...(tls.certificate === undefined ? {} : { cert: readFileSync(tls.certificate) }),
-    ...(tls.key === undefined ? {} : { key: readSecret(tls.key) }),
+    secureContext: boundedContext({
+      minVersion: 'TLSv1.2',
+      ...(tls.certificateAuthority === undefined ? {} : { ca: readFileSync(tls.certificateAuthority) }),
+      ...(tls.certificate === undefined ? {} : { cert: readFileSync(tls.certificate) }),
+      ...(tls.key === undefined ? {} : { key: readSecret(tls.key) }),
+    }),
   };
 }
 
