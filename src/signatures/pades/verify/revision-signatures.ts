@@ -1,8 +1,7 @@
 import { SignatureBroken } from '../../../cms/verify-signer-info.ts';
-import { PdfDictionary, PdfReference } from '../../../pdf/objects.ts';
+import { PdfDictionary } from '../../../pdf/objects.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
 import { PdfFault, PdfLocked } from '../../../pdf/pdf-fault.ts';
-import { placedObject } from '../../../pdf/placed-object.ts';
 import { byteRangeOf, docMdpLevel, signatureFields, type DocMdpLevel } from '../signed-fields.ts';
 import { coveredRange, endsRevision } from './covered-range.ts';
 import { signaturesOf, type EarlierSignature } from './signatures-of.ts';
@@ -26,10 +25,6 @@ const rangeText = new RegExp(
   `/${nameText}${space}*\\[${space}*(\\d{1,15})${space}+(\\d{1,15})${space}+(\\d{1,15})${space}+(\\d{1,15})${space}*\\]`,
   'gi',
 );
-const startText = new RegExp(`startxref${space}+(\\d{1,15})${space}+%%EOF`, 'g');
-const endMaxBytes = 1024;
-/** Of a signature dictionary before its Contents. */
-const holderMaxBytes = 256 * 1024;
 const rangesMax = 10_000;
 /** States of a file that are read for one signature each. */
 const statesMax = 200;
@@ -44,8 +39,10 @@ export interface GoneSignature {
 /**
  * Yields the signatures that some revision of a file has and its newest one does not: its form was
  * emptied, the field has another type, or only a page leads to the widget. Readers that search the
- * pages still show them. They are found by their byte ranges in the bytes of
- * the file, since whatever later revisions change, they cannot change what a signature covers.
+ * pages still show them. They are found by their byte ranges in the bytes of the file, since
+ * whatever later revisions change, they cannot change what a signature covers. Whether the newest
+ * cross-reference goes on from such a revision does not matter: it is whoever added it who decides
+ * that, and a copy of the signature dictionary is as good as the signature, for readers.
  * Rights of readers (UR3, ISO 32000-2, 12.8.6) are none of them: readers take them away themselves.
  * @throws {PdfFault} beyond the limit of work, and for more than 200 of them
  */
@@ -53,7 +50,7 @@ export function* goneSignatures(file: PdfFile): Generator<GoneSignature, void> {
   const present = presentRanges(file);
   const states = new States(file);
   for (const range of writtenRanges(file)) {
-    if (present.has(keyOf(range)) || !isOfFile(file, range)) continue;
+    if (present.has(keyOf(range))) continue;
     const state = states.at(range.stop);
     const named = state === undefined ? undefined : namedBy(state, range);
     if (named !== 'RIGHTS') yield { name: named?.name ?? 'a signature', stop: range.stop };
@@ -78,7 +75,6 @@ export function limitsOfRevisions(file: PdfFile): RevisionLimits {
   for (const range of writtenRanges(file)) {
     const known = present.get(keyOf(range));
     if (range.stop === file.bytes.length || known?.dictionary.has('Reference') === false) continue;
-    if (known === undefined && !isOfFile(file, range)) continue;
     const state = states.at(range.stop);
     if (state === undefined || namedBy(state, range) === 'RIGHTS') continue;
     const own = levelOf(state);
@@ -186,35 +182,6 @@ function isRange(file: PdfFile, { start, end, stop }: WrittenRange): boolean {
   const { bytes } = file;
   if (start >= end || end > stop || stop > bytes.length) return false;
   return bytes.at(start, 1)[0] === 0x3c && bytes.at(end - 1, 1)[0] === 0x3e && endsRevision(file, stop);
-}
-
-/**
- * Checks whether a revision is one of the file: its cross-reference goes on from it, or has what is
- * around the hole. What is in the bytes of a file besides is not shown.
- */
-function isOfFile(file: PdfFile, { start, end, stop }: WrittenRange): boolean {
-  const { bytes, crossReference, base } = file;
-  const from = Math.max(0, stop - endMaxBytes);
-  const section = Array.from(
-    bytes
-      .at(from, stop - from)
-      .toString('latin1')
-      .matchAll(startText),
-  ).at(-1)?.[1];
-  if (crossReference.sections.some(({ offset }) => offset === Number(section))) return true;
-  for (const [number, entry] of crossReference.inUse(bytes.work)) {
-    if (entry.kind === 'STREAM' || entry.offset + base > start || entry.offset + base < start - holderMaxBytes) continue;
-    if (endOf(file, new PdfReference(number, entry.generation), entry.offset) >= end) return true;
-  }
-  return false;
-}
-
-function endOf(file: PdfFile, reference: PdfReference, offset: number): number {
-  try {
-    return placedObject(file, reference, offset).end;
-  } catch (error) {
-    return ignoring(file, error) ?? 0;
-  }
 }
 
 function keyOf({ start, end, stop }: WrittenRange): string {

@@ -146,18 +146,40 @@ describe('a signature of a revision from which the file does not go on', () => {
     return Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
   };
 
-  it('counts where the file has it, and does not where it has not', () => {
-    const pdf = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
-    const number = signatureNumber(pdf, '/Type /Sig/');
-    const [present, absent] = [
-      alone(pdf, [14]),
-      alone(
-        revised(pdf, (revision) => catalog(revision, { Perms: null })),
-        [14, number],
-      ),
-    ];
-    expect([refusalOf(present), codeOf(present)]).toEqual(['EXISTING_SIGNATURE_INVALID', 'NOT_PERMITTED_BY_DOCUMENT']);
-    expect([findingOf(absent), codeOf(absent)]).toEqual([undefined, undefined]);
+  const pdf = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
+  const number = signatureNumber(pdf, '/Type /Sig/');
+  const verdicts = (changed: Buffer): readonly unknown[] => [refusalOf(changed), codeOf(changed)];
+  const refused = ['EXISTING_SIGNATURE_INVALID', 'NOT_PERMITTED_BY_DOCUMENT'];
+
+  it.each([
+    ['has it', [14]],
+    ['does not have it', [14, number]],
+  ])('counts where the file %s', (_, without) => {
+    const withoutPermissions = revised(pdf, (revision) => catalog(revision, { Perms: null }));
+    expect(verdicts(alone(withoutPermissions, without))).toEqual(refused);
+  });
+
+  it('counts where readers find a copy of it on a page', () => {
+    const text = pdf.toString('latin1');
+    const dictionary = new RegExp(`\\n${number} 0 obj\\n(<<.*?>>)\\nendobj`, 's').exec(text)?.[1] ?? '';
+    const widget = signatureNumber(pdf, '/FT /Sig[^\\n]*/V');
+    const copied = withObjects(pdf, { 90: dictionary });
+    const shown = revised(copied, (revision) => {
+      changing(revision, reference(widget), { V: reference(90) });
+      catalog(revision, { Perms: null });
+    });
+    expect(verdicts(alone(shown, [14, number]))).toEqual(refused);
+  });
+
+  it('counts where the revision before it goes on', () => {
+    const before = pdf.lastIndexOf('startxref', pdf.lastIndexOf('startxref') - 1);
+    const [, offset = ''] = /startxref\s+(\d+)/.exec(pdf.toString('latin1', before)) ?? [];
+    const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+    const table = `xref\n0 1\n0000000000 65535 f \n14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
+    const trailer = `trailer\n<< /Size 99 /Root 1 0 R /Prev ${offset} >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
+    const changed = Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
+    expect(new PdfFile(bytesInMemory(changed)).crossReference.sections.length).toBe(2);
+    expect(verdicts(changed)).toEqual(refused);
   });
 });
 
