@@ -25,19 +25,20 @@ const curves = new Map<string | undefined, SignerKeyType>([
   ['secp521r1', 'P-521'],
 ]);
 const tagSequence = 0x30;
-/** More than any chain has; each one is parsed before anything else is known about it. */
+/** More than any chain has. */
 const maxCertificatesInText = 32;
 const minModulusBits = 2048;
 
-/** Reads one certificate in DER, or all (1 to 32) in a PEM text. @throws {DerError} */
-export function readCertificates(bytes: Uint8Array): Uint8Array[] {
+/** Returns one certificate in DER, or all (1 to 32) in a PEM text, not yet parsed. @throws {DerError} */
+export function certificateTexts(bytes: Uint8Array): readonly Uint8Array[] {
   const inText = bytes[0] === tagSequence ? [bytes] : certificatesIn(Buffer.from(bytes).toString('latin1'));
   if (inText.length === 0) throw new DerError('neither a DER certificate nor a PEM one', 0);
   if (inText.length > maxCertificatesInText) throw new DerError(`more than ${maxCertificatesInText} certificates in one text`, 0);
-  return inText.map(checkedCertificate);
+  return inText;
 }
 
-function checkedCertificate(bytes: Uint8Array): Uint8Array {
+/** Parses a certificate. @throws {DerError} */
+export function checkedCertificate(bytes: Uint8Array): Uint8Array {
   const { der, subjectPublicKeyInfo } = readCertificate(bytes);
   // Refused where it is used, and not for OpenSSL.
   if (keyFault(subjectPublicKeyInfo) !== undefined) return Uint8Array.from(der);

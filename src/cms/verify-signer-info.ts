@@ -3,6 +3,7 @@ import type { ByteSource } from '../asn1/byte-source.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
+import { areLight } from '../x509/certificate-load.ts';
 import { Fault, isFault } from '../faults.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { hasSoundExponent, KeyRefused, readPublicKey } from '../verification/public-key.ts';
@@ -89,6 +90,7 @@ export function checkSignerInfos(
   content: CoveredContent,
   { mustBeQuick = false }: { readonly mustBeQuick?: boolean } = {},
 ): readonly string[] {
+  if (mustBeQuick && !areLight(certificates)) throw new Fault('NOT_QUICK');
   const known = certificates.flatMap(certificateOf);
   let microseconds = 0;
   return signerInfos.flatMap((bytes, index) => {

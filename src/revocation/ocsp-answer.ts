@@ -5,6 +5,7 @@ import { readTime } from '../asn1/read-time.ts';
 import { readOnce } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { areLight, elementsMax } from '../x509/certificate-load.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { readHashIdentifier, verificationRule } from '../x509/signature-identifier.ts';
@@ -86,6 +87,8 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
   const certificates = fields.tag === 0xa0 ? children(expectTag(required(children(fields.next())[0]), tagOf.sequence)) : [];
   fields.end();
   if (certificates.length > certificatesMax) throw new DerError(`more than ${certificatesMax} certificates`, algorithm.end);
+  if (!areLight(certificates.map(({ raw }) => raw)))
+    throw new DerError(`certificates with more than ${elementsMax.together} elements together`, algorithm.end);
   if (signature[0] !== 0) throw new DerError('signature is not a whole number of octets', algorithm.end);
 
   const tbs = new SequenceFields(data);

@@ -9,6 +9,7 @@ import { pathCertificate, type PathCertificate } from '../x509/path/path-certifi
 import { verifyPaths } from '../x509/path/verify-paths.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { readCertificate } from '../x509/certificate.ts';
+import { areLight, elementsMax } from '../x509/certificate-load.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from '../cms/read-signer-info.ts';
 import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
@@ -92,7 +93,7 @@ export async function checkTokenAhead(
 ): Promise<CheckedToken> {
   try {
     const { certificates } = readSignedData(bytesInMemory(token));
-    if (certificates.length <= certificatesMax)
+    if (certificates.length <= certificatesMax && areLight(certificates))
       await verifyPaths([...certificates.flatMap(readable), ...(expected.intermediates ?? [])], expected.anchors, threads);
   } catch (error) {
     throw tokenFault(error);
@@ -112,6 +113,7 @@ function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedTo
   const signer = readSignerInfo(signerInfo ?? new Uint8Array());
   must(hasCertificateReference(signer.signedAttributes), 'does not bind its signing certificate');
   must(data.certificates.length <= certificatesMax, `has more than ${certificatesMax} certificates`);
+  must(areLight(data.certificates), `has certificates with more than ${elementsMax.together} elements together`);
   const certificates = data.certificates.flatMap(readable);
   const own = certificates.find((one) => names(signer.signer, readCertificate(one.der)));
   if (own === undefined) throw new TokenInvalid("the time-stamp does not contain its signer's certificate");

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { checkElements } from './certificate-load.ts';
 import { readTbsCertificate, type ReadExtension } from './tbs-certificate.ts';
 
 /** An X.509 certificate (RFC 5280 §4.1). The byte fields share the memory of `der`. */
@@ -39,6 +40,7 @@ const maxCertificateBytes = 262_144;
  */
 export function readCertificate(der: Uint8Array): Certificate {
   if (der.length > maxCertificateBytes) throw new DerError(`certificate of more than ${maxCertificateBytes} octets`, 0);
+  checkElements(der);
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
   const tbs = readTbsCertificate(outer.next(tagOf.sequence));
   const algorithm = outer.next(tagOf.sequence);

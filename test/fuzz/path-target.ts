@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
 import { DerError, children, readAll } from '../../src/asn1/reader.ts';
-import { readCertificates } from '../../src/certificates/signer-certificate.ts';
+import { checkedCertificate } from '../../src/certificates/signer-certificate.ts';
 import { externalSigner } from '../../src/operations/remote-pre-sign/external-signer.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import type { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -48,7 +48,7 @@ async function judged(input: Uint8Array, threads: Pick<WorkThreads, 'run'>): Pro
   let certificates: readonly Uint8Array[];
   let parsed: readonly PathCertificate[];
   try {
-    certificates = children(readAll(input)).map(({ raw }) => readCertificates(raw)[0] ?? raw);
+    certificates = children(readAll(input)).map(({ raw }) => checkedCertificate(raw));
     parsed = certificates.map((one) => pathCertificate(one));
   } catch (error) {
     if (error instanceof DerError) return 'UNREADABLE';

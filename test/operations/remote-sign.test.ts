@@ -29,6 +29,7 @@ import {
   type OutsideKeyType,
   type OutsideSigner,
 } from '../support/outside-signer.ts';
+import { alternativeNames, pemOf, strangersCertificate } from '../support/strangers-certificates.ts';
 import { succeeds } from '../support/succeeds.ts';
 
 const text = Buffer.from('Contrat n° 2 — signé sur un appareil\n');
@@ -166,6 +167,23 @@ describe('a CAdES signature in two steps', () => {
     await prepare({ ...asked, ...given(certificate, authority.issuer + authority.root) });
     const tooMany = await preSign({ ...asked, ...given(certificate, authority.issuer.repeat(17)) });
     expect([codeOf(tooMany), messageOf(tooMany)]).toEqual(['1/102', expect.stringContaining('/certificateChain: ')]);
+  });
+
+  it('counts certificates, and what parsing them takes, before it parses any', async () => {
+    const { certificate } = signerOf('P-256');
+    const asked = { parameters: cades(true), inputDocuments: [contentDocument(text)], signerCertificate: certificate };
+    const refusalOf = async (certificateChain: readonly string[]): Promise<string | undefined> =>
+      messageOf(await preSign({ ...asked, certificateChain }));
+    const none = pemOf([Uint8Array.of(0x30, 0)]);
+    expect(await refusalOf(Array.from({ length: 16 }, () => none.repeat(32)))).toBe(
+      '/certificateChain: 512 certificates; at most 16 are allowed',
+    );
+    expect(await refusalOf([none, '-----BEGIN'.padEnd(2 * 1024 * 1024)])).toBe(
+      '/certificateChain: the certificates have more than 2097152 octets together',
+    );
+    const heavy = pemOf([strangersCertificate({ extensions: [alternativeNames(3000)] })]);
+    expect(await refusalOf([heavy, heavy, heavy, none])).toBe('/certificateChain/3: not a certificate: base64 of its DER, or PEM text');
+    expect(await refusalOf([heavy.repeat(4), none])).toBe('/certificateChain: the certificates have more than 10000 elements together');
   });
 
   it('signs several documents, each on its own, in the order of the request', async () => {

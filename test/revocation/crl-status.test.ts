@@ -30,17 +30,24 @@ async function certificateWith(points: Uint8Array): Promise<PathCertificate> {
   return pathCertificate(await signedCertificate(signer, content));
 }
 
-async function crlWith(fullName: Uint8Array): Promise<Uint8Array> {
+async function crlWith(fullName: Uint8Array, issuer = name): Promise<Uint8Array> {
   const point = der.sequence(der.explicit(0, der.implicitConstructed(0, fullName)));
   const extensions = der.sequence(der.sequence(der.oid('2.5.29.28'), der.boolean(true), der.octetString(point)));
   const algorithm = der.sequence(der.oid(oids.ecdsaWithSHA256));
   return signedStructure(
     signer,
-    der.sequence(der.integer(1), algorithm, name, der.time(notBefore), der.time(notAfter), der.explicit(0, extensions)),
+    der.sequence(der.integer(1), algorithm, issuer, der.time(notBefore), der.time(notAfter), der.explicit(0, extensions)),
   );
 }
 
 const onePoint = (names: Uint8Array): Uint8Array => der.sequence(der.sequence(der.explicit(0, der.implicitConstructed(0, names))));
+
+test('the name of a CRL has a bounded length, since it is read before its signature is verified', async () => {
+  const part = subjectName({ country: 'FR', commonName: 'Issuer' }).subarray(2);
+  const long = der.sequence(...Array.from({ length: 20_000 }, () => part));
+  const crl = await crlWith(uris(1, 'b'), long);
+  expect(() => readCrl(crl)).toThrow('name of more than 16384 octets');
+});
 
 describe('what a CRL says of its distribution point', () => {
   test('is compared with what the certificate says', async () => {
@@ -54,7 +61,7 @@ describe('what a CRL says of its distribution point', () => {
   });
 
   test('costs no more than to read it, however many names both have', async () => {
-    const certificate = await certificateWith(onePoint(uris(80_000, 'a')));
+    const certificate = await certificateWith(onePoint(uris(3500, 'a')));
     const crl = readCrl(await crlWith(uris(20_000, 'b')));
     const begin = performance.now();
     expect(crlStatus(crl, { certificate, issuers: [certificate], at }).kind).toBe('undetermined');

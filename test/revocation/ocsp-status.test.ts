@@ -12,6 +12,7 @@ import { ocspRequest, readOcspAnswer, type OcspAnswer } from '../../src/revocati
 import { ocspStatus, type OcspQuestion } from '../../src/revocation/status.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+import { alternativeNames, strangersCertificate } from '../support/strangers-certificates.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-ocsp-'));
 afterAll(() => {
@@ -66,13 +67,15 @@ describe("an answer of OpenSSL's responder", () => {
     const [data, algorithm, signature, certificates] = children(readAll(octets?.content ?? new Uint8Array()));
     const [certificate] = parts(parts(certificates)[0]);
     const raw = (element: DerElement | undefined): Uint8Array => element?.raw ?? new Uint8Array();
-    const withCertificates = (count: number): Uint8Array => {
-      const list = der.sequence(...Array.from({ length: count }, () => raw(certificate)));
+    const withCertificates = (count: number, one = raw(certificate)): Uint8Array => {
+      const list = der.sequence(...Array.from({ length: count }, () => one));
       const basic = der.sequence(raw(data), raw(algorithm), raw(signature), der.explicit(0, list));
       return der.sequence(raw(status), der.explicit(0, der.sequence(raw(type), der.octetString(basic))));
     };
     expect(ocspStatus(readOcspAnswer(withCertificates(20)), question(good))).toEqual({ kind: 'good' });
     expect(() => readOcspAnswer(withCertificates(21))).toThrow('more than 20 certificates');
+    const heavy = strangersCertificate({ extensions: [alternativeNames(3000)] });
+    expect(() => readOcspAnswer(withCertificates(4, heavy))).toThrow('certificates with more than 10000 elements together');
   });
 
   test('counts for the certificate, the issuer and the time that it is about', () => {

@@ -33,6 +33,7 @@ import {
   type SoftwareKeyType,
 } from '../certificates/software-authority.ts';
 import { openssl } from '../support/openssl.ts';
+import { alternativeNames, strangersCertificate } from '../support/strangers-certificates.ts';
 
 const rules: AuthorityRules = {
   policy: '1.2.3.4',
@@ -270,12 +271,14 @@ describe('a token', () => {
     const source = bytesInMemory(bytes);
     const read = readSignedData(source);
     const content = (read.content ?? []).map(({ start, end }) => bytesBetween(source, start, end));
-    const withCertificates = (count: number): Buffer => {
-      const certificates = Array.from({ length: count }, (_, index) => read.certificates[index] ?? der.sequence(der.integer(index)));
+    const withCertificates = (count: number, other = (index: number) => der.sequence(der.integer(index))): Buffer => {
+      const certificates = Array.from({ length: count }, (_, index) => read.certificates[index] ?? other(index));
       return Buffer.concat(signedData({ ...read, content, certificates }).filter((piece) => piece instanceof Uint8Array));
     };
     expect(faultOf(withCertificates(50))).toBe('holds');
     expect(faultOf(withCertificates(51))).toBe('the time-stamp has more than 50 certificates');
+    const heavy = strangersCertificate({ extensions: [alternativeNames(3000)] });
+    expect(faultOf(withCertificates(6, () => heavy))).toBe('the time-stamp has certificates with more than 10000 elements together');
   });
 
   test('that was changed anywhere does not hold, or says the same', async () => {

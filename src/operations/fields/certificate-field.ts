@@ -1,22 +1,25 @@
-import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
-import { readCertificates } from '../../certificates/signer-certificate.ts';
+import { certificateTexts } from '../../certificates/signer-certificate.ts';
 import { LongText } from '../../documents/long-text.ts';
 import { MaybeLong } from '../../fields/long-values.ts';
 
+/** Certificates as a request has them. */
+export interface CertificatesText {
+  /** Octets of the text, or of what it encodes. */
+  readonly length: number;
+  /** Returns them in DER, not yet parsed. @throws {DerError} for anything else */
+  certificates(): readonly Uint8Array[];
+}
+
 /**
- * X.509 certificates as their DER: base64 of one, or PEM text with at least one. In a large body it
- * may be a LongText, like any string.
+ * X.509 certificates: base64 of the DER of one, or PEM text with at least one. In a large body it may
+ * be a LongText, like any string. It is decoded where it is known how many there are.
  */
-export const CertificatesField = MaybeLong.transform((text, context): readonly Uint8Array[] => {
-  try {
-    return readCertificates(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
-  } catch (error) {
-    if (!(error instanceof DerError)) throw error;
-    context.addIssue({ code: 'custom', message: 'not a certificate: base64 of its DER, or PEM text' });
-    return z.NEVER;
-  }
-});
+export const CertificatesField = MaybeLong.transform((text): CertificatesText =>
+  text instanceof LongText
+    ? { length: text.bytes.length, certificates: () => certificateTexts(bytesOfLong(text)) }
+    : { length: text.length, certificates: () => certificateTexts(bytesOf(text)) },
+);
 
 /** Decodes base64, or returns PEM text as bytes. @throws {DerError} */
 function bytesOf(text: string): Uint8Array {

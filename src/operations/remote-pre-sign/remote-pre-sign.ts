@@ -14,11 +14,10 @@ import { bindsCertificate, SignatureParameters } from '../../signatures/request/
 import { prepareSignatures } from '../../signatures/prepare-signatures.ts';
 import { auditedDigests, evidenceNotices, planWithoutSigner, signerPlan } from '../../signatures/signatures.ts';
 import { checkValidNow, externalSigner } from './external-signer.ts';
+import { maxChainCertificates, presentedCertificates } from './presented-certificates.ts';
 import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { Prepared } from '../../signatures/format.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-
-const maxChainCertificates = 16;
 
 const RemotePreSignRequest = z
   .strictObject({
@@ -118,12 +117,7 @@ export const remotePreSign = operation({
         message: 'this needs a signerCertificate, which is compared with the header',
       });
     }
-    const [certificate, ...above] = signerCertificate ?? [];
-    const chain = [...above, ...(certificateChain ?? []).flat()];
-    if (chain.length > maxChainCertificates) {
-      const message = `${chain.length} certificates; at most ${maxChainCertificates} are allowed`;
-      throw new Refusal('FIELD_INVALID', { at: '/certificateChain', message });
-    }
+    const [certificate, ...chain] = presentedCertificates(signerCertificate, certificateChain);
     const signer =
       certificate === undefined
         ? undefined

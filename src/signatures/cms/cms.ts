@@ -16,6 +16,7 @@ import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } fro
 import { signedAttributes } from '../cades/signed-attributes.ts';
 import { addedParts, withUnsignedAttributes } from '../cades/level-attributes.ts';
 import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
+import { areLight } from '../../x509/certificate-load.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
 export interface CmsParameters {
@@ -53,7 +54,11 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       : { threadBeyondBytes: bigContentBytes, lane: coSigning === 'NEVER' ? 'hashing' : 'parsing' },
 
   // Content is read once more, and a signed document was written by strangers.
-  completion: () => ({ threadBeyondBytes: bigContentBytes, lane: 'parsing' }),
+  completion: ({ earlierDigest }) => ({
+    ...{ threadBeyondBytes: bigContentBytes, lane: 'parsing' },
+    // Its certificates are parsed with those of the new signature.
+    ...(earlierDigest === null ? {} : { isRisky: (content) => !areLight([content]) }),
+  }),
 
   prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now, mustBeQuick = false }) {
     if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');

@@ -4,6 +4,12 @@ import { stringValue } from '../string-value.ts';
 
 const tagOf = { sequence: 0x30, set: 0x31 } as const;
 
+/**
+ * Many times the size of any real name. The lists and answers of others have names, too, which are
+ * read before a signature is verified.
+ */
+const nameMaxBytes = 16 * 1024;
+
 /** A distinguished name in the form in which names are compared (RFC 5280 §7.1). */
 export interface CanonicalName {
   /** One text for each RDN, in order. */
@@ -21,7 +27,9 @@ export function canonicalName(nameDer: Uint8Array): CanonicalName {
   return canonicalSequence(readAll(nameDer));
 }
 
+/** As `canonicalName`, for a name that is parsed so far. */
 export function canonicalSequence(name: DerElement): CanonicalName {
+  if (name.raw.length > nameMaxBytes) throw new DerError(`name of more than ${nameMaxBytes} octets`, name.start);
   const relativeNames = children(expectTag(name, tagOf.sequence)).map(canonicalRelativeName);
   return { relativeNames, key: JSON.stringify(relativeNames) };
 }

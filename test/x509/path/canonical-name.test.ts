@@ -12,7 +12,7 @@ it('names are equal without regard to case, white space and normal form', () => 
 });
 
 it('a name of very many marks is compared as it is: bringing them into order would take a minute', () => {
-  const marks = `a${'\u0345'.repeat(200_000)}${'\u0334'.repeat(200_000)}`;
+  const marks = `a${'\u0345'.repeat(3000)}${'\u0334'.repeat(3000)}`;
   expect(canonicalName(nameOf(marks))).toEqual(canonicalName(nameOf(marks)));
   expect(canonicalName(nameOf(marks))).not.toEqual(canonicalName(nameOf(`${marks}\u0334`)));
 });
