@@ -58,9 +58,6 @@ const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
 const issuingDistributionPoint = '2.5.29.28';
 const deltaIndicator = '2.5.29.27';
 
-/** No name is as long. */
-const nameMaxBytes = 8 * 1024;
-
 /**
  * Reads a CRL. The same bytes give the same object while it is in use. Signature, times and scope
  * are not checked. `digest`: SHA-256 of the bytes in Base64, where it is known.
@@ -80,9 +77,7 @@ function read(der: Uint8Array): Crl {
   // RFC 5280 5.1.1.2: the outer signature algorithm must equal the signed one.
   if (Buffer.compare(fields.next(tagOf.sequence).raw, algorithm.raw) !== 0)
     throw new DerError('inner and outer signature algorithms differ', algorithm.start);
-  const issuerName = fields.next(tagOf.sequence);
-  if (issuerName.raw.length > nameMaxBytes) throw new DerError(`the issuer's name has more than ${nameMaxBytes} bytes`, issuerName.start);
-  const issuer = canonicalSequence(issuerName);
+  const issuer = canonicalSequence(fields.next(tagOf.sequence));
   const thisUpdate = readTime(fields.next());
   const nextUpdate = timeTags.has(fields.tag) ? readTime(fields.next()) : undefined;
   const entries = fields.tag === tagOf.sequence ? new RevokedEntries(fields.next().content) : undefined;
