@@ -161,7 +161,7 @@ describe('a client that tries passwords on many keys', () => {
       expect(answer.retryAfter).toBeGreaterThan(60);
       const message = 'too many wrong secrets came from this client or its tenant; for a while none is compared';
       if (path.startsWith('/csc')) expect(answer.body).toEqual({ error: 'temporarily_unavailable', error_description: message });
-      else expect(answer.body).toMatchObject({ status: 429, code: '2/206', detail: message });
+      else expect(answer.body).toMatchObject({ status: 429, code: '2/206', resultMajor: 2, resultMinor: 206, detail: message });
     }
     expect(await metric('signetd_paced_secrets_total{scope="client"}')).toBe(right.length + csc.length);
     expect(await metric('signetd_wrong_secrets_total')).toBe(burst);

@@ -2098,6 +2098,8 @@ export interface components {
         };
         /** @description a problem at the level of HTTP (RFC 9457) */
         Problem: {
+            /** @description with 2/206: the same code, as `2/206` */
+            code?: string;
             /** @description what was wrong */
             detail: string;
             /**
@@ -2105,9 +2107,9 @@ export interface components {
              * @description byte offset in the body, where that is known
              */
             position?: number;
-            /** @description of a request for a file: the result code that an operation would answer */
+            /** @description the result code, if the problem has one: 2/206 with status 429, too many wrong secrets; 2/243 with status 503, audit records cannot be handed over; of a request for a file, that of an operation */
             resultMajor?: number;
-            /** @description of a request for a file: the result code that an operation would answer */
+            /** @description as resultMajor */
             resultMinor?: number;
             /** @description the HTTP status */
             status: number;
@@ -2835,7 +2837,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The service is overloaded, starting or shutting down, or its state store is away. Try again after `Retry-After` seconds. */
+        /** @description The service is overloaded, starting or shutting down, its state store is away, or its audit records cannot be handed over. Try again after `Retry-After` seconds. */
         CscServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2847,7 +2849,7 @@ export interface components {
                 "application/json": components["schemas"]["CscError"];
             };
         };
-        /** @description This client exceeds its limits. Nothing was done; try again after `Retry-After` seconds. */
+        /** @description This client exceeds its limits, or it or its tenant has sent too many wrong secrets. Nothing was done; try again after `Retry-After` seconds. */
         CscTooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2970,7 +2972,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The service is overloaded, starting or shutting down, or its state store is away. Try again after `Retry-After` seconds. */
+        /** @description The service is overloaded, starting or shutting down, its state store is away, or its audit records cannot be handed over. Try again after `Retry-After` seconds. */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -2982,7 +2984,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description This client exceeds its limits. Nothing was done; try again after `Retry-After` seconds. */
+        /** @description This client exceeds its limits, or it or its tenant has sent too many wrong secrets. Nothing was done; try again after `Retry-After` seconds. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];

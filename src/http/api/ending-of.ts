@@ -56,7 +56,10 @@ export function notHandedOver({ code, message }: NotHandedOver): Problem {
 
 function tooManyWrongSecrets({ message, retryAfterSeconds }: SecretsPaced): Problem {
   const { major, minor } = resultCodes.TOO_MANY_WRONG_SECRETS;
-  return new Problem(429, message, { members: { code: `${major}/${minor}` }, headers: { 'Retry-After': String(retryAfterSeconds) } });
+  return new Problem(429, message, {
+    members: { code: `${major}/${minor}`, resultMajor: major, resultMinor: minor },
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
 }
 
 export function overloaded(retryAfterSeconds: number): Problem {

@@ -47,12 +47,15 @@ export const problems = {
   ],
   417: ['ExpectationFailed', 'The `Expect` header is not 100-continue.'],
   422: ['IdempotencyKeyReused', 'The `Idempotency-Key` was used with another body.'],
-  429: ['TooManyRequests', 'This client exceeds its limits. Nothing was done; try again after `Retry-After` seconds.'],
+  429: [
+    'TooManyRequests',
+    'This client exceeds its limits, or it or its tenant has sent too many wrong secrets. Nothing was done; try again after `Retry-After` seconds.',
+  ],
   431: ['RequestHeadTooLarge', 'The request line and the headers are larger than 16 KiB.'],
   500: ['InternalError', 'An internal error; the log of the service has the reason.'],
   503: [
     'ServiceUnavailable',
-    'The service is overloaded, starting or shutting down, or its state store is away. Try again after `Retry-After` seconds.',
+    'The service is overloaded, starting or shutting down, its state store is away, or its audit records cannot be handed over. Try again after `Retry-After` seconds.',
   ],
   507: ['InsufficientStorage', "The tenant's quota is reached, or the disk is full."],
 } as const satisfies Record<number, readonly [name: string, description: string]>;
@@ -91,6 +94,9 @@ export function headersOf(status: string): Readonly<Record<string, object>> {
   return status === '429' || status === '503' ? { 'Retry-After': header('RetryAfter') } : {};
 }
 
+const withCode =
+  '2/206 with status 429, too many wrong secrets; 2/243 with status 503, audit records cannot be handed over; of a request for a file, that of an operation';
+
 export const problemSchema: Schema = {
   type: 'object',
   description: 'a problem at the level of HTTP (RFC 9457)',
@@ -100,8 +106,9 @@ export const problemSchema: Schema = {
     status: { type: 'integer', description: 'the HTTP status' },
     detail: { type: 'string', description: 'what was wrong' },
     position: { type: 'integer', format: 'int64', description: 'byte offset in the body, where that is known' },
-    resultMajor: { type: 'integer', description: 'of a request for a file: the result code that an operation would answer' },
-    resultMinor: { type: 'integer', description: 'of a request for a file: the result code that an operation would answer' },
+    resultMajor: { type: 'integer', description: `the result code, if the problem has one: ${withCode}` },
+    resultMinor: { type: 'integer', description: 'as resultMajor' },
+    code: { type: 'string', description: 'with 2/206: the same code, as `2/206`' },
   },
   required: ['type', 'title', 'status', 'detail'],
 };

@@ -1222,11 +1222,15 @@ class Problem(TypedDict):
     """
     resultMajor: NotRequired[int]
     """
-    of a request for a file: the result code that an operation would answer
+    the result code, if the problem has one: 2/206 with status 429, too many wrong secrets; 2/243 with status 503, audit records cannot be handed over; of a request for a file, that of an operation
     """
     resultMinor: NotRequired[int]
     """
-    of a request for a file: the result code that an operation would answer
+    as resultMajor
+    """
+    code: NotRequired[str]
+    """
+    with 2/206: the same code, as `2/206`
     """
 
 
