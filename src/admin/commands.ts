@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdministrationEntry } from '../audit/record.ts';
 import { compareState } from '../audit/compare-state.ts';
+import { NotHandedOver } from '../audit/syslog/hand-over.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
@@ -106,6 +107,8 @@ function failed(error: unknown, command: string, log: Logger): AdminAnswer {
     logNotReloaded(log, error);
     return { outcome: 'refused', faults: error.message.split('\n') };
   }
+  // Thrown before anything is done.
+  if (error instanceof NotHandedOver) return { outcome: 'refused', faults: [`nothing was done: ${error.message}; see signetctl status`] };
   if (error instanceof Refusal || error instanceof StoreUnavailable) {
     log.error('a command of signetctl failed', { command, reason: error.message });
     return {

@@ -80,7 +80,7 @@ async function runningServiceOf(configPath: string, isFaulty: boolean): Promise<
   try {
     const { result } = await ask(configPath, { command: 'status' }, StatusView);
     const clients = await ask(configPath, { command: 'client list' }, z.array(ClientView)).catch(() => undefined);
-    return { lines: runningService(result, clients?.result ?? [], isFaulty) };
+    return { lines: runningService(result, clients?.result, isFaulty) };
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
     return { reason: error.message.replace(/; start it first$/, '') };

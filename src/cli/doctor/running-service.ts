@@ -8,9 +8,10 @@ const lateCheckpointMs = 10 * 60 * 1000;
 /**
  * Diagnoses the running service from its status: it has tested its token with a signature and its
  * state store with a write.
+ * @param clients undefined if the service did not list them
  * @param isFaulty whether the faults of the configuration file are already reported
  */
-export function runningService(status: StatusView, clients: readonly ClientView[], isFaulty: boolean): Diagnosis[] {
+export function runningService(status: StatusView, clients: readonly ClientView[] | undefined, isFaulty: boolean): Diagnosis[] {
   // It waits for the operator and has not tested anything.
   const { stateAge: age } = status.faults;
   if (age !== undefined) return [service(status, isFaulty), fault('state store', age)];
@@ -23,7 +24,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     ...transferStore(status),
     state(status),
     auditLog(status),
-    ...registrations(status, clients),
+    ...(clients === undefined ? [] : registrations(status, clients)),
     ...reminders(status),
   ];
 }
