@@ -185,6 +185,10 @@ describe('the restore of a backup', () => {
 
   it('is refused while the service runs, and over existing files', async () => {
     expect(await restore()).toMatchObject({ status: 5, stderr: 'signetctl: signetd is running: stop it and its token host first\n' });
+    const beside = join(operator.directory, 'beside');
+    expect((await restore('--to', beside)).stdout).toContain('restored.');
+    const again = await restore('--to', beside);
+    expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('nothing was restored, since these exist already')]);
     await service.daemon.stop();
     const refused = await restore();
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('nothing was restored, since these exist already')]);

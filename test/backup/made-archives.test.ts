@@ -175,6 +175,8 @@ describe('a backup of unknown origin', () => {
     }));
     await made({ ...fileAt('/srv/keys/ca.pem'), manifest: { directories } });
     expect((await restore('--any-origin', '--allow-path', '/srv/other', '/srv/keys')).status).toBe(0);
+    const idle = await restore('--sha256', '0'.repeat(64), '--allow-path', '/srv/keys');
+    expect([idle.status, idle.stderr]).toEqual([2, expect.stringContaining('--allow-path is only for --any-origin')]);
     rmSync(join(root, 'to'), { recursive: true });
 
     const here = join(root, 'none', 'deep');
@@ -349,8 +351,13 @@ describe.each(['unknown', 'known'])('a backup of %s origin that nobody made with
     ['with a block device', { entries: [headerOfType('4', 'x')] }, 'an entry that is not a file'],
     ['with a directory', { entries: [headerOfType('5', 'x')] }, 'an entry that is not a file'],
     ['with a FIFO', { entries: [headerOfType('6', 'x')] }, 'an entry that is not a file'],
-  ])('%s is refused in words, before anything is written', async (_what, backup, words) => {
+  ])('%s is refused in words, before anything is written, and by backup verify', async (_what, backup, words) => {
     await isRefused(await made(backup), words);
+    const verified = await signetctlHere(['backup', 'verify', join(root, 'made.age'), '--identity', operator.identity]);
+    expect([verified.status, verified.stderr]).toEqual([
+      1,
+      typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words),
+    ]);
   });
 
   it('with a part that is not the one of its manifest is refused', async () => {

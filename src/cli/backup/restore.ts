@@ -47,6 +47,11 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
       exitCodes.usage,
       '--sha256 is missing: only the digest that backup create printed, and the audit log has, tells that this backup is yours; --any-origin restores it without, to places of signetd, and with it whatever its author wrote into the configuration',
     );
+  if (options.allowPath.length > 0 && options.sha256 !== undefined)
+    throw new CommandError(
+      exitCodes.usage,
+      '--allow-path is only for --any-origin without --sha256: a backup of your own goes to where it was',
+    );
   const { verified, backup } = await readAndVerify(options);
   const { manifest } = verified;
   if (verified.faults.length > 0)
@@ -58,7 +63,8 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
     Promise.resolve(restoreTargets(manifest, configurationIn(verified), { chosen, root, places })),
   );
   const configPath = join(root, manifest.configuration);
-  await checkStopped(configPath);
+  // Below another directory, it is not the service of this machine that is in the way.
+  if (root === '/') await checkStopped(configPath);
   const database = manifest.state.kind === 'postgresql' && chosen.has('state') ? databaseOf(configPath) : undefined;
   await checkEmpty(manifest, targets, { database, replace: options.replace, root });
   const notes = await inOneStep(async () => Promise.resolve(makeDirectories(targets)));

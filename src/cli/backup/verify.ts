@@ -4,8 +4,11 @@ import { z } from 'zod';
 import { BackupFault, checkDigest, type BackupFile } from '../../backup/encrypted-file.ts';
 import { decrypterWith, OperatorKeyFault } from '../../backup/operator-keys.ts';
 import type { Manifest } from '../../backup/manifest.ts';
+import { wrongParts } from '../../backup/part-paths.ts';
 import { verifyBackup, type Verified } from '../../backup/verify-backup.ts';
 import { WorkDirectory } from '../../backup/work-directory.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { parseConfig } from '../../config/config.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -27,13 +30,25 @@ export type VerifyOptions = z.output<typeof VerifyOptions>;
 /** `backup verify`: checks a whole backup. It needs no configuration and no token. */
 export async function backupVerify(_configPath: string, options: VerifyOptions): Promise<Outcome> {
   const { verified, sha256 } = await readAndVerify(options);
-  const { manifest, faults, notes } = verified;
+  const { manifest, notes } = verified;
+  const faults = [...verified.faults, ...refusedPaths(verified)];
   return {
     json: { file: options.file, sha256, intact: faults.length === 0, manifest, audit: verified.audit, account: verified.account, faults },
-    text: fields(verifiedFields(options.file, sha256, verified)),
+    text: fields(verifiedFields(options.file, sha256, { ...verified, faults })),
     faults,
     notes: [...notes, ...(manifest.secrets.length === 0 ? [] : [`not in the backup: ${secretsOf(manifest)}`])],
   };
+}
+
+/** Says for which files of the backup, wherever it is restored, a restore would be refused. */
+function refusedPaths({ manifest, configuration }: Verified): string[] {
+  if (configuration === undefined) return ['the backup does not have its configuration'];
+  try {
+    return wrongParts(manifest, parseConfig(manifest.configuration, configuration.toString('utf8')));
+  } catch (error) {
+    if (error instanceof ConfigError) return [`the configuration in the backup cannot be used: ${error.message}`];
+    throw error;
+  }
 }
 
 /** The secrets that a backup does not have. */
