@@ -3,16 +3,18 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 
 const FilePath = z.string().min(1);
+const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
 const Host = z
   .string()
   .regex(
     /^((\*\.)?[a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/,
     'not a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
-  );
+  )
+  .refine((text) => isPort(/:(\d+)$/.exec(text)?.[1] ?? '1'), 'a port is from 1 to 65535');
 const Network = z.string().refine((text) => {
   const [, address = '', prefix = '', port = '1'] = /^([0-9a-f.:]+)\/(\d{1,3})(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return prefix !== '' && Number(prefix) <= bits && Number(port) >= 1 && Number(port) <= 65_535;
+  return prefix !== '' && Number(prefix) <= bits && isPort(port);
 }, 'not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080');
 const Url = z.url({ protocol: /^https?$/ });
 
@@ -22,13 +24,13 @@ export const OutgoingConfig = z.strictObject({
     .array(Host)
     .default([])
     .describe(
-      'Hosts that callers may name, optionally with a port: in their URLs (URLSource CLIENT), and in certificates for which no configured authority vouches (revocation.anchors). *.example.org allows all hosts below it, *.example.org:8080 only that port.',
+      'Hosts that callers may name, with every port or with one: in their URLs (URLSource CLIENT), and in certificates for which no configured authority vouches (revocation.anchors). *.example.org allows all hosts below it, *.example.org:8080 only that port of them.',
     ),
   privateNetworks: z
     .array(Network)
     .default([])
     .describe(
-      'Networks with non-public addresses to which requests are allowed, optionally with a port: 10.1.0.0/16, 10.1.0.0/16:8080, fd00::/8:80.',
+      'Networks with non-public addresses to which requests are allowed, on every port or on one: 10.1.0.0/16, 10.1.0.0/16:8080, fd00::/8:80.',
     ),
   timeoutSeconds: z.number().positive().max(120).default(10).describe('Maximum duration of one exchange in seconds.'),
   totalSeconds: z

@@ -93,7 +93,7 @@ export class OutgoingHttp {
   /** Parses a URL that a caller gave. @throws {UrlRefused} */
   clientUrl(text: string): URL {
     const url = httpUrl(text);
-    if (!this.isClientHost(url)) throw new UrlRefused('host', `callers may not name the host ${url.hostname}`);
+    if (!this.isClientHost(url)) throw new UrlRefused('host', `callers may not name the host ${url.host}`);
     return url;
   }
 
@@ -170,7 +170,9 @@ export class OutgoingHttp {
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
     // A name with both allowed and forbidden addresses is suspicious: none of them is used.
     if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address, portOf(url)))) {
-      throw new FetchFailed(`the host ${hostname} has an address that is not public and is not allowed`);
+      throw new FetchFailed(
+        `the host ${hostname} has an address that is not public, and outgoing.privateNetworks does not allow it on port ${portOf(url)}`,
+      );
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
     return addresses;

@@ -25,8 +25,8 @@ export function httpUrl(text: string): URL {
 }
 
 /** Says why a server that a certificate names is not asked. */
-export function notVouchedFor(hostname: string): string {
-  return `no configured authority vouches for the certificate (revocation.anchors), and callers may not name the host ${hostname} (outgoing.clientHosts of the configuration)`;
+export function notVouchedFor({ host }: Pick<URL, 'host'>): string {
+  return `no configured authority vouches for the certificate (revocation.anchors), and callers may not name the host ${host} (outgoing.clientHosts of the configuration)`;
 }
 
 /** Returns the port to which a URL leads. */

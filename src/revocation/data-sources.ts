@@ -64,7 +64,7 @@ export async function firstGood(asked: Asked, ask: (url: URL) => Promise<JudgedD
   let last = undetermined(
     refused === undefined
       ? `no ${what} is known for the certificate`
-      : `the ${what} that it names is not asked for: ${notVouchedFor(refused.hostname)}`,
+      : `the ${what} that it names is not asked for: ${notVouchedFor(refused)}`,
   );
   const fails = (status: Undetermined): void => {
     if (status.isAnswered === true || last.isAnswered !== true) last = status;

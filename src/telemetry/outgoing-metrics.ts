@@ -19,13 +19,15 @@ export interface OutgoingEnd {
   readonly why?: string;
 }
 
-/** Minimum time between two log lines about a failing host. */
+/** Minimum time between two log lines about a host that fails for the same reason. */
 const silenceMs = 60_000;
 /**
- * Maximum number of hosts logged within that time, since callers and certificates can name any
- * host.
+ * Maximum number of lines within that time, since callers and certificates can name any host, whose
+ * answers can differ.
  */
-const hostsMax = 100;
+const linesMax = 100;
+/** Of one host: others must remain visible. */
+const linesMaxPerHost = 5;
 
 /**
  * Counts requests to other servers and logs hosts that fail. Returns a function to be called for each
@@ -43,14 +45,15 @@ export function outgoingMetrics(
     registers: [registry],
   });
   for (const kind of kinds) for (const outcome of outcomes) requests.inc({ kind, outcome }, 0);
-  const loggedMs = new Map<string, number>();
+  let logged: { readonly host: string; readonly why: string | undefined; readonly atMs: number }[] = [];
   return ({ kind, host, outcome, why }) => {
     if (outcome !== 'unusable') requests.inc({ kind, outcome });
     if (outcome !== 'failed' && outcome !== 'unusable') return;
     const nowMs = now();
-    for (const [one, sinceMs] of loggedMs) if (nowMs - sinceMs >= silenceMs) loggedMs.delete(one);
-    if (loggedMs.has(host) || loggedMs.size >= hostsMax) return;
-    loggedMs.set(host, nowMs);
+    logged = logged.filter(({ atMs }) => nowMs - atMs < silenceMs);
+    const ofHost = logged.filter((one) => one.host === host);
+    if (ofHost.some((one) => one.why === why) || ofHost.length >= linesMaxPerHost || logged.length >= linesMax) return;
+    logged.push({ host, why, atMs: nowMs });
     log.warn(outcome === 'failed' ? 'a request to another server failed' : 'the answer of another server is of no use', {
       kind,
       host,

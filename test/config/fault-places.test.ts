@@ -72,6 +72,15 @@ describe('a fault of the configuration', () => {
     expect(faults.join('\n')).not.toMatch(/hunt/);
   });
 
+  it.each([
+    ['clientHosts: ["tsa.example.org:65536"]', ['outgoing.clientHosts.0: a port is from 1 to 65535']],
+    ['clientHosts: ["*.example.org:0"]', ['outgoing.clientHosts.0: a port is from 1 to 65535']],
+    ['privateNetworks: ["10.0.0.0/8:65536"]', ['outgoing.privateNetworks.0: not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080']],
+    ['clientHosts: ["[2001:db8::1]", "[2001:db8::1]:65535", "tsa.example.org:1"]', []],
+  ])('is a port that there is not: %s', (members, faults) => {
+    expect(faultsOf(`${good}outgoing: { ${members} }\n`).map((line) => line.replace(/^(:\d+)+: /, ''))).toEqual(faults);
+  });
+
   it('takes aliases of anchors that are there', () => {
     expect(faultsOf(good.replace('prod', '&name prod').replace('"credential:pin"', '*name'))).toEqual([
       expect.stringMatching(/^:8:3: token\.pin: not of the form/),

@@ -71,3 +71,21 @@ test('requests to other servers are counted by kind and outcome, and a failing h
   ] as const)
     expect(text).toContain(`signetd_outgoing_requests_total{kind="${kind}",outcome="${outcome}"} ${count}\n`);
 });
+
+test('another failure of the same host is logged at once, but no more than five in a minute', () => {
+  const log = recordingLog();
+  let nowMs = 0;
+  const told = outgoingMetrics(new Registry(), log, () => nowMs);
+  const fail = (host: string, why: string): void => {
+    told({ kind: 'CRL', host, outcome: 'failed', why });
+  };
+  for (const why of ['refused', 'refused', 'status 404', 'refused', 'status 404']) fail('a.example', why);
+  expect(log.lines).toHaveLength(2);
+  for (let status = 500; status < 520; status += 1) fail('a.example', `status ${status}`);
+  expect(log.lines).toHaveLength(5);
+  fail('b.example', 'refused');
+  expect(log.lines).toHaveLength(6);
+  nowMs = 60_000;
+  fail('a.example', 'refused');
+  expect(log.lines).toHaveLength(7);
+});

@@ -46,9 +46,7 @@ export function checkSourcesNamed(all: SignerSources): void {
       const mayBeAsked =
         source.kind !== 'CERTIFICATE' || vouches(certificate, certificates.slice(index + 1)) || urls.some((url) => http.isClientHost(url));
       if (!mayBeAsked)
-        throw unavailable(
-          `the ${what} that ${name} names is not asked for: ${notVouchedFor(first.hostname)}; ${whereTo(source, data, field)}`,
-        );
+        throw unavailable(`the ${what} that ${name} names is not asked for: ${notVouchedFor(first)}; ${whereTo(source, data, field)}`);
     };
     if (wanted !== 'CRL') check('OCSP', ocsp, certificate.ocspUrls, own?.ocspAnswer);
     if (wanted !== 'OCSP') check('CRL', crl, crlUrls, own?.crl);

@@ -46,7 +46,7 @@ export function timeStampAuthorities(
   const [own, ...above] = signerCertificates(signer);
   const isVouchedFor = vouches(own, above);
   if (!isVouchedFor && !http.isClientHost(url))
-    throw unavailable(`the time-stamp authority of the signer certificate is not asked: ${notVouchedFor(url.hostname)}`);
+    throw unavailable(`the time-stamp authority of the signer certificate is not asked: ${notVouchedFor(url)}`);
   return { authorities: [url], areCallersChoice: !isVouchedFor };
 }
 
