@@ -1,6 +1,6 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import type { DerElement } from '../asn1/reader.ts';
+import { children, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import {
   ecdsaOids,
   hashOids,
@@ -12,6 +12,9 @@ import {
 } from '../x509/signature-identifier.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
+/** Of an OID in a message. */
+const oidMaxCharacters = 64;
+
 /** Returns the hash named by an OID. */
 export function hashOfOid(oid: string): HashName | undefined {
   return supported(knownHash(oid));
@@ -20,6 +23,23 @@ export function hashOfOid(oid: string): HashName | undefined {
 /** Returns the hash named by an AlgorithmIdentifier. @throws {DerError} */
 export function hashOfIdentifier(identifier: DerElement): HashName | undefined {
   return supported(readHashIdentifier(identifier));
+}
+
+/** Algorithms that signatures must not use any more (RFC 6149, 6150, 6151), for messages. */
+const brokenNames: ReadonlyMap<string, string> = new Map([
+  ['1.2.840.113549.2.2', 'MD2'],
+  ['1.2.840.113549.2.4', 'MD4'],
+  ['1.2.840.113549.2.5', 'MD5'],
+  ['1.2.840.113549.1.1.2', 'RSA with MD2'],
+  ['1.2.840.113549.1.1.3', 'RSA with MD4'],
+  ['1.2.840.113549.1.1.4', 'RSA with MD5'],
+]);
+
+/** Returns an AlgorithmIdentifier that is not supported by its name or its OID. @throws {DerError} */
+export function nameOfUnsupported(identifier: DerElement): string {
+  const [oid] = children(identifier);
+  const text = oid === undefined ? 'unnamed' : readObjectIdentifier(oid).slice(0, oidMaxCharacters);
+  return brokenNames.get(text) ?? text;
 }
 
 /** Excludes SHA-224, which is supported only in certificates, CRLs and OCSP responses. */

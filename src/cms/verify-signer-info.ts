@@ -10,7 +10,7 @@ import { hasSoundExponent, KeyRefused, readPublicKey } from '../verification/pub
 import { verificationMicroseconds } from '../verification/effort.ts';
 import { obsoleteIn, strengthFault } from '../verification/signature-strength.ts';
 import { dataVerifies, valueVerifies } from '../verification/verify-value.ts';
-import { hashOfIdentifier, readSignatureAlgorithm } from './algorithm-identifier.ts';
+import { hashOfIdentifier, nameOfUnsupported, readSignatureAlgorithm } from './algorithm-identifier.ts';
 import { areAttributes } from './attributes-as-content.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
 
@@ -49,7 +49,7 @@ export function checkSignerInfo(
   certificate: Certificate,
   publicKey: KeyObject,
 ): readonly HashName[] {
-  const digestHash = must(digestHashOf(info), 'uses an unsupported hash');
+  const digestHash = must(digestHashOf(info), `uses an unsupported hash: ${nameOfUnsupported(info.digestAlgorithm)}`);
   const { signedAttributes: attributes } = info;
   if (attributes === undefined) {
     must(content.contentType === oids.data, 'lacks the signed attributes that its content type requires');
@@ -68,7 +68,10 @@ export function checkSignerInfo(
     must(dataVerifies(publicKey, { scheme: 'EDDSA' }, attributes, info.signature), 'has a value that does not verify');
     return [digestHash];
   }
-  const algorithm = must(readSignatureAlgorithm(info.signatureAlgorithm, digestHash), 'uses an unsupported algorithm');
+  const algorithm = must(
+    readSignatureAlgorithm(info.signatureAlgorithm, digestHash),
+    `uses an unsupported algorithm: ${nameOfUnsupported(info.signatureAlgorithm)}`,
+  );
   must(
     (publicKey.asymmetricKeyType === 'ec') === (algorithm.scheme === 'ECDSA') && publicKey.asymmetricKeyType !== 'ed25519',
     "uses an algorithm that does not match the signer's key",

@@ -3,6 +3,7 @@ import { bigContentBytes } from '../documents/big-content.ts';
 import type { Content, DocumentDigest } from '../documents/content.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
+import { Refusal } from '../result-codes.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { Additions } from './levels/long-term-data.ts';
@@ -167,5 +168,15 @@ export function unlessChanged<T>(index: number, step: () => T): T {
   } catch (error) {
     if (!isFault(error, 'CONTENT_CHANGED')) throw error;
     throw refusalOf(error, { at: `/inputDocuments/${index}`, message: 'the file changed while it was being signed' });
+  }
+}
+
+/** Runs a step on the document at a JSON Pointer, which its refusals then name. @throws {Refusal} */
+export function refusingAt<T>(at: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.at !== undefined) throw error;
+    throw new Refusal(error.code, { at, message: error.text, cause: error });
   }
 }

@@ -12,6 +12,8 @@ export interface ReadReference extends ReferencedData {
   readonly type: string | undefined;
   /** Undefined if the algorithm is unknown. */
   readonly hash: HashName | undefined;
+  /** The algorithm as the document names it. */
+  readonly digestMethod: string;
   readonly digest: Uint8Array;
 }
 
@@ -62,13 +64,14 @@ export function readSignature(document: XmlDocument, element: XmlNode): ReadSign
 
 /** Reads a Reference, of a SignedInfo or a Manifest. @throws {XmlFault} */
 export function readReference(document: XmlDocument, reference: XmlNode): ReadReference {
-  const method = required(document, reference, 'DigestMethod');
+  const digestMethod = document.attribute(required(document, reference, 'DigestMethod'), 'Algorithm') ?? '';
   return {
     id: document.attribute(reference, 'Id'),
     type: document.attribute(reference, 'Type'),
     uri: document.attribute(reference, 'URI'),
     transforms: readTransforms(document, reference),
-    hash: hashOfUri(document.attribute(method, 'Algorithm') ?? ''),
+    hash: hashOfUri(digestMethod),
+    digestMethod,
     digest: base64Of(document, required(document, reference, 'DigestValue')),
   };
 }

@@ -8,7 +8,7 @@ import { Fault } from '../../faults.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
-import { obsoleteNotice, oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
+import { obsoleteNotice, oneForEach, refusingAt, type Prepared, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
@@ -63,11 +63,15 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now, mustBeQuick = false }) {
     if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');
     const { hash } = algorithm;
-    return oneForEach(documents, ({ source }) => {
+    return oneForEach(documents, ({ source }, index) => {
       const content = contentOf(source);
+      const at = `/inputDocuments/${index}`;
       const earlier =
-        detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });
-      const obsolete = earlier !== undefined && coSigning === 'CHECKED' ? checkEarlierSignatures(earlier, { mustBeQuick }) : [];
+        detached || coSigning === 'NEVER'
+          ? undefined
+          : refusingAt(at, () => earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' }));
+      const obsolete =
+        earlier !== undefined && coSigning === 'CHECKED' ? refusingAt(at, () => checkEarlierSignatures(earlier, { mustBeQuick })) : [];
       const contentDigest = earlier === undefined ? hashContent(hash, content) : earlier.digestBy(hash);
       const contentType = earlier?.contentType ?? oids.data;
       const attributes = signedAttributes({ contentType, contentDigest, certificate: chain.certificate, hash, now, properties });

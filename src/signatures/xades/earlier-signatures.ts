@@ -194,9 +194,9 @@ function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefin
  * @throws {Refusal} UNSUPPORTED where a limit is reached
  */
 function faultOf({ document, budget }: Limited, signature: ReadSignature, reference: ReadReference): string | undefined {
-  const { hash, digest, uri } = reference;
+  const { hash, digestMethod, digest, uri } = reference;
   const name = `the reference ${quoted(uri ?? '')}`;
-  if (hash === undefined) return `has an unknown digest algorithm in ${name}`;
+  if (hash === undefined) return `has an unknown digest algorithm in ${name}: ${quoted(digestMethod)}`;
   const context = { document, signature: signature.element, budget };
   try {
     return document.withMarks(() => {
