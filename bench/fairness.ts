@@ -177,7 +177,15 @@ async function rowsOf(quickstart: Quickstart, directory: string, kinds: readonly
 }
 
 const words = process.argv.slice(2);
-const kinds = Object.keys(greedyKinds).filter((kind) => words.length === 0 || words.some((word) => kind.includes(word)));
+const known = Object.keys(greedyKinds);
+if (words.some((word) => !known.some((kind) => kind.includes(word)))) {
+  console.log(
+    'usage: npm run bench:fairness -- [WORD ...]\nMeasures beside the kinds of load that contain one of the words; all of them without one:',
+  );
+  for (const kind of known) console.log(`  ${kind}`);
+  process.exit(words.includes('--help') ? 0 : 2);
+}
+const kinds = known.filter((kind) => words.length === 0 || words.some((word) => kind.includes(word)));
 const directory = mkdtempSync(join(tmpdir(), 'signetd-fairness-'));
 try {
   for (const line of await rowsOf(startOwnService(directory, withDefaults), directory, kinds)) console.log(line);
