@@ -40,7 +40,11 @@ export const resultCodes = {
   NOT_PERMITTED_BY_DOCUMENT: { major: 2, minor: 236, text: 'the document does not allow this change' },
   FILE_ACCESS_DENIED: { major: 2, minor: 241, text: 'the path is outside the directories that the configuration allows' },
   FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },
-  STORE_FULL: { major: 2, minor: 243, text: 'writing to the disk failed' },
+  STORE_FULL: {
+    major: 2,
+    minor: 243,
+    text: 'nothing more can be stored or recorded: a full disk, a limit of what is kept, or audit records that cannot be written or handed over',
+  },
   MESSAGE_NOT_SENT: { major: 2, minor: 251, text: 'no channel for this subscriber, or the gateway refused the message' },
   IDENTITY_NOT_ALLOWED: {
     major: 2,

@@ -61,7 +61,7 @@ export function failureOf(error: unknown, kindOf: (error: unknown) => FaultKind)
   const reason = textOf(error);
   switch (kindOf(error)) {
     case 'full':
-      return sentRefusal(new Refusal('STORE_FULL', { cause: error }));
+      return sentRefusal(new Refusal('STORE_FULL', { message: 'writing to the disk failed', cause: error }));
     case 'unavailable':
       return { kind: 'unavailable', code: 'STORE_UNAVAILABLE', reason };
     case 'defect':
