@@ -26,16 +26,26 @@ describe('a new password', () => {
       'ｐａｓｓｗｏｒｄ',
     ],
     ...['dragon!!', 'monkey12', 'Welcome1', 'letmein1'],
+    ...['Password 2026!', 'password 1', 'pass word', 'p a s s w o r d', 'pass-word', 'Pass_Word_2026', 'password-01012026'],
+    ...['2026password!', '!!password!!', '123password', '6letmein', 'pass\u{AD}word', 'password\u{200B}', '(P@ssw0rd)'],
   ])('that is common is refused, however it is varied: %s', (password) => {
     expect(commonPasswordFault(password, context)).toBe(tried);
   });
 
-  it.each(['zzzzzzzzz', 'xyxyxyxyxyxy', 'kuzkuzkuzkuz', '%%%%%%%%', 'mnopqrstuv', 'ZYXWVUTS'])(
-    'that repeats or counts is refused: %s',
-    (password) => {
-      expect(commonPasswordFault(password, context)).toBe(regular);
-    },
-  );
+  it.each([
+    'zzzzzzzzz',
+    'xyxyxyxyxyxy',
+    'kuzkuzkuzkuz',
+    '%%%%%%%%',
+    'mnopqrstuv',
+    'ZYXWVUTS',
+    'vwxyzvwxyz',
+    'kuz-kuz-kuz',
+    'uuuuuzzzzz',
+    '1098765432',
+  ])('that repeats or counts is refused: %s', (password) => {
+    expect(commonPasswordFault(password, context)).toBe(regular);
+  });
 
   it.each([
     ...[
@@ -48,12 +58,18 @@ describe('a new password', () => {
       'ZoeMartin!',
       'zoe.martin@example.org',
     ],
-    ...['33612345678', '+33 6 12 34 56 78', 'signetd2026', 'S1gnetd!'],
+    ...['33612345678', '+33 6 12 34 56 78', '06 12 34 56 78', '0612345678', 'signetd2026', 'S1gnetd!'],
+    ...['signetd archive server', 'notaires-lyon/2026/signetd'],
   ])('that is a name which a guesser knows is refused: %s', (password) => {
     expect(commonPasswordFault(password, context)).toBe(named);
   });
 
+  it.each(['15/08/1927', '1985-08-15', '31.12.2026', '12-31-2026', '20261231'])('that is a date is refused: %s', (password) => {
+    expect(commonPasswordFault(password, context)).toBe('the password is a date');
+  });
+
   it.each([
+    ...['15/08/198512', '99/99/1985', '48291736', '06 12 34 56 79', 'passing wordy', 'w o r d y', 'kuz-kuz-kuzen'],
     ...[
       'correct horse battery',
       'staple battery horse',
