@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { currentRequest } from '../telemetry/current-request.ts';
 import { exchange, FetchFailed, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
+import { NameLookups, type Resolve } from './name-lookups.ts';
 import { Places } from './places.ts';
 import { isPublicAddress, Networks } from './special-addresses.ts';
 import { HostList, httpUrl, portOf, UrlRefused } from './url-rules.ts';
@@ -30,9 +31,6 @@ export interface OutgoingSettings {
   readonly unusable?: ((asked: OutgoingRequest, why: Error) => void) | undefined;
 }
 
-/** Resolves a name to its addresses. */
-type Resolve = (hostname: string) => Promise<string[]>;
-
 const systemAddresses: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address);
 
 const everyNetwork = ['0.0.0.0/0', '::/0'];
@@ -44,6 +42,7 @@ const bigAtOnceMax = 4;
 interface Shared {
   readonly hosts: HostList;
   readonly networks: Networks;
+  readonly lookups: NameLookups;
   readonly exchanges: Places;
   readonly bigAnswers: Places;
 }
@@ -71,6 +70,7 @@ export class OutgoingHttp {
     this.#shared = forTenant?.shared ?? {
       hosts: new HostList(settings.clientHosts),
       networks: new Networks(settings.privateNetworks),
+      lookups: new NameLookups(resolve),
       exchanges: new Places(settings.connectionsMax),
       bigAnswers: new Places(bigAtOnceMax, { wasSent: true }),
     };
@@ -178,10 +178,10 @@ export class OutgoingHttp {
     return addresses;
   }
 
-  /** Resolves a name. Look-ups cannot be cancelled, but callers can stop waiting. */
+  /** Resolves a name, in the tenant's turn. Look-ups cannot be cancelled, but callers can stop waiting. */
   async #resolved(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
     try {
-      return await within(this.#resolve(hostname), signal);
+      return await within(this.#shared.lookups.addresses(hostname, this.#tenant, signal), signal);
     } catch (error) {
       if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error, isLate: true, wasSent: false });
       throw error;

@@ -49,6 +49,22 @@ describe('an exchange', () => {
     await expect(get(url)).rejects.toThrow(FetchFailed);
   });
 
+  test('does not wait for the names of another tenant', async () => {
+    const url = await served((_request, response) => response.end('good'));
+    const begun: string[] = [];
+    const slow = async (hostname: string): Promise<string[]> => {
+      begun.push(hostname);
+      return hostname === 'quick.test' ? ['127.0.0.1'] : new Promise(() => undefined);
+    };
+    const http = new OutgoingHttp(settings, slow);
+    const asked = (host: string) => ({ url: httpUrl(url.replace('127.0.0.1', host)), method: 'GET' as const, answerMaxBytes: 10 });
+    const others = [1, 2, 3].map(async (index) => http.ofTenant('a').fetch(asked(`slow-${index}.test`)));
+    const answer = await http.ofTenant('b').fetch(asked('quick.test'));
+    expect(Buffer.from(answer.body).toString()).toBe('good');
+    for (const one of await Promise.allSettled(others)) expect(one.status).toBe('rejected');
+    expect(begun).toEqual(['slow-1.test', 'quick.test']);
+  });
+
   test('waits for its turn no longer than its own time', async () => {
     const url = await served(() => undefined);
     const http = new OutgoingHttp({ ...settings, connectionsMax: 1 });
