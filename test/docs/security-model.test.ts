@@ -123,11 +123,29 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   'Another user of the machine': {
     'use the token': ['token/peers.test.ts: cannot be opened by the user of the daemon without the group, nor by strangers'],
+    'administer the service': ['admin/socket.test.ts: is only for the user of the service, or for its group'],
     'see a request or a secret': [
-      'admin/socket.test.ts: is only for the user of the service, or for its group',
-      'service/booted.long.test.ts: let those administrate who are in the group for it',
       'service/guarded-memory.test.ts: opens no inspector in the daemon nor in the token host',
       'service/guarded-memory.test.ts: another process of the same user',
+    ],
+  },
+  'A member of the group that reads the configuration': {
+    'use the token': ['service/booted.long.test.ts: keep them and the readers of logs from the token host'],
+    'administer the service': ['service/booted.long.test.ts: let those administrate who are in the group for it'],
+    'learn a secret': ['cli/service-commands.test.ts: list and show say what is known of a key, and nothing of its secret'],
+  },
+  'An administrator': {
+    'use the token but through the service': ['service/booted.long.test.ts: keep them and the readers of logs from the token host'],
+    'give a command that changes something without a record': [
+      'cli/service-commands.test.ts: is each command but status, with who gave it, and the log verifies',
+      'admin/socket.test.ts: tells the command the user of its peer, as known to the kernel',
+    ],
+    'learn the secret of a key': [
+      'cli/service-commands.test.ts: list and show say what is known of a key, and nothing of its secret',
+      'admin/socket.test.ts: carries out exactly the requests that the protocol has, whatever is sent',
+    ],
+    'keep another administrator out': [
+      'admin/socket.test.ts: has room for an operator, however many silent connections another user opens',
     ],
   },
   "Somebody who controls the daemon's process": {
