@@ -18,7 +18,9 @@ import { changedKeys, sameObjects } from './same-objects.ts';
 import { quotedName } from './signatures-of.ts';
 
 /** Entries that change when a field is filled in (ISO 32000-2, 12.7.4 and 12.5.6.19). */
-const filledEntries: ReadonlySet<string> = new Set(['V', 'RV', 'I', 'TI', 'AS', 'AP', 'M']);
+const filledEntries: ReadonlySet<string> = new Set(['V', 'RV', 'AS', 'AP', 'M']);
+/** Those of a choice: the items that are chosen, and the first one that is shown (12.7.5.4). */
+const chosenEntries: ReadonlySet<string> = new Set([...filledEntries, 'I', 'TI']);
 /**
  * Those of which at least one changes, by the type of the field: the value, the chosen items, the
  * state of a button. An appearance by itself would show another value than the field has.
@@ -72,7 +74,7 @@ export function checkField(comparison: Comparison, field: FormField): void {
   if (isSigned) checkSigning(comparison, name, was, is);
   else if (rules.level === 1) throw notAllowed(`the field ${name} was filled in (no changes are allowed)`);
   else checkFilling(field, name, changed);
-  const allowed = isSigned ? signedEntries : filledEntries;
+  const allowed = isSigned ? signedEntries : field.type === 'Ch' ? chosenEntries : filledEntries;
   for (const key of changed) if (!allowed.has(key)) throw notAllowed(`${key} of the field ${name}`);
   for (const part of parts)
     for (const key of changedKeys(part.was, part.is))

@@ -32,6 +32,8 @@ export function checkForm(comparison: Comparison, was: PdfObject, is: PdfObject,
     const place = { holder: entered.place.holder, path: below(entered.place.path, key) };
     if (key === 'Fields') checkFields(comparison, old, now, place);
     else if (key === 'SigFlags') checkFlags(comparison, old, now);
+    // False is what it is without the entry (12.7.3, table 224).
+    else if (key === 'NeedAppearances' && [old, now].every((one) => one === null || one === false)) continue;
     else if (known !== undefined || !entriesOfNewForm.has(key)) comparison.mustBeSame(old, now, place, `${key} of the interactive form`);
   }
 }

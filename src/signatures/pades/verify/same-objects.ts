@@ -1,6 +1,7 @@
 import { isArray, isName, PdfDictionary, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from '../../../pdf/objects.ts';
 import { PdfFault } from '../../../pdf/pdf-fault.ts';
 import type { PdfFile } from '../../../pdf/pdf-file.ts';
+import { textOf } from '../../../pdf/text-string.ts';
 
 /** Size of a stream that was written again, without its filters. */
 const streamMaxBytes = 64 * 1024 * 1024;
@@ -25,13 +26,43 @@ const numberEntries: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * Entries of texts of fields and of their widgets (12.7.4, 12.7.5, 12.5.6.19). Producers that write a
+ * field again also write its texts again, in another encoding.
+ */
+const textEntries: ReadonlySet<string> = new Set(['T', 'TU', 'TM', 'V', 'DV', 'Opt', 'CA', 'RC', 'AC']);
+
+/**
  * Returns the keys of which two dictionaries have different values, or values that readers may take
  * for such.
  */
 export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly string[] {
   const keys = new Set([...one.keys(), ...other.keys()]);
   const isAlike = (key: string): boolean => one.pointed.has(key) === other.pointed.has(key) || numberEntries.has(key);
-  return Array.from(keys).filter((key) => !sameObjects(one.get(key), other.get(key)) || !isAlike(key));
+  const isSame = (key: string, was: PdfObject, is: PdfObject): boolean => sameObjects(was, is) || (textEntries.has(key) && sameTexts(was, is));
+  return Array.from(keys).filter((key) => !isSame(key, one.get(key), other.get(key)) || !isAlike(key));
+}
+
+/** Compares texts, or lists of them, that are in PDFDocEncoding or UTF-16. */
+function sameTexts(one: PdfObject, other: PdfObject): boolean {
+  if (isArray(one)) return isArray(other) && one.length === other.length && one.every((part, at) => sameTexts(part, other[at] ?? null));
+  const text = plainText(one);
+  return text !== undefined && text === plainText(other);
+}
+
+/**
+ * Returns a text that all readers take for the same in both encodings: of the characters that
+ * PDFDocEncoding shares with Latin-1 (annex D.3).
+ */
+function plainText(object: PdfObject): string | undefined {
+  if (!(object instanceof PdfString)) return undefined;
+  const { bytes } = object;
+  const [first, second, third] = bytes;
+  const isWide = first === 0xfe && second === 0xff;
+  // Not all readers know UTF-8, the other order of bytes, and languages within a text.
+  const isOther = (first === 0xff && second === 0xfe) || (first === 0xef && second === 0xbb && third === 0xbf) || bytes.includes(0x1b);
+  if (isOther || (isWide && bytes.length % 2 === 1)) return undefined;
+  const text = textOf(object) ?? '';
+  return /^[\t\n\r -~\u00a1-\u00ff]*$/.test(text) ? text : undefined;
 }
 
 /** Compares an indirect object in two states of a file, streams with their content. */

@@ -4,7 +4,7 @@ import { textString } from '../../../../src/pdf/text-string.ts';
 import { smallPdf } from '../../../support/small-pdf.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
 import { withForm } from './form-pdf.ts';
-import { addAnnotation, changing, findingOf, painted, reference, refusalOf, revised, stamped, stream } from './revised-pdf.ts';
+import { addAnnotation, changing, findingOf, painted, reference, refusalOf, revised, stamped, stream, withObjects } from './revised-pdf.ts';
 
 const validationData = (pdf: Uint8Array): Buffer =>
   revised(pdf, (revision) => {
@@ -78,6 +78,23 @@ describe('what may change after a signature', () => {
       );
     });
     expect(findingOf(pdf)).toBeUndefined();
+  });
+
+  it.each([
+    ['from PDFDocEncoding to UTF-16', '(Montant \\351)', '<FEFF004D006F006E00740061006E0074002000E9>'],
+    ['from UTF-16 to PDFDocEncoding', '<FEFF004D006F006E00740061006E0074002000E9>', '(Montant \\351)'],
+  ])('a field that is filled in, whose name is written in another encoding: %s', (_, was, is) => {
+    const texts = (text: string): string => `/T ${text} /TU ${text} /DV ${text} /Opt [${text} [${text} ${text}]]`;
+    const entries = '/Type /Annot /Subtype /Widget /FT /Tx /Rect [50 50 200 80] /P 4 0 R /F 4';
+    const pdf = smallPdf({ catalog: '/AcroForm 13 0 R', page: '/Annots [12 0 R]', objects: [`<< ${entries} ${texts(was)} >>`, '<< /Fields [12 0 R] >>'] });
+    const written = (text: string): Buffer => withObjects(signPdf(pdf), { 12: `<< ${entries} ${texts(text)} /V (250) >>` });
+    expect([findingOf(written(is)), findingOf(written('(Montant)'))]).toEqual([undefined, expect.stringContaining('T of the field')]);
+  });
+
+  it('a form that says that it needs no appearances, as one does that says nothing', () => {
+    const pdf = revised(signPdf(withForm()), (revision) => changing(revision, reference(14), { NeedAppearances: false }));
+    const again = revised(pdf, (revision) => changing(revision, reference(14), { NeedAppearances: undefined }));
+    expect([findingOf(pdf), findingOf(again)]).toEqual([undefined, undefined]);
   });
 
   it('a comment, and its change, on level 3', () => {

@@ -128,6 +128,7 @@ const formChanges: readonly (readonly [string, Change])[] = [
   ],
   ['an appearance under its number', (revision) => revision.set(reference(15), stream('0 0 9 9 re f'))],
   ['a field at another place', (revision) => changing(revision, reference(12), { Rect: [0, 0, 600, 800], V: textString('5') })],
+  ['chosen items of a field that is no choice', (revision) => changing(revision, reference(12), { V: textString('5'), I: [0] })],
   ['a hidden field', (revision) => changing(revision, reference(12), { F: 2 })],
   ['an action of a field', (revision) => changing(revision, reference(12), { V: textString('5'), AA: new PdfDictionary() })],
   ['a renamed field', (revision) => changing(revision, reference(12), { T: textString('Sum') })],

@@ -86,7 +86,7 @@ export function formText(content: string): string {
 }
 
 /** Changes entries of a dictionary, or of the dictionary that a reference leads to. */
-export function changing(revision: Revision, object: PdfObject, changes: Readonly<Record<string, PdfObject>>): void {
+export function changing(revision: Revision, object: PdfObject, changes: Readonly<Record<string, PdfObject | undefined>>): void {
   const found = revision.resolved(object);
   if (!(object instanceof PdfReference) || !(found instanceof PdfDictionary)) throw new Error('no dictionary');
   revision.set(object, found.with(changes));

@@ -2,7 +2,7 @@ import { pdfOf } from '../../../support/small-pdf.ts';
 import { streamText } from './revised-pdf.ts';
 
 const form = (size: string, content = 'q Q'): string => streamText(content, `/Type /XObject /Subtype /Form /BBox [0 0 ${size}]`);
-const metadata = '<x:xmpmeta xmlns:x="adobe:ns:meta/"/>';
+const metadata = '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/></x:xmpmeta>';
 
 /** Numbers of the objects of `richPdf` by what they are. */
 export const numbers = {
