@@ -38,7 +38,8 @@ const textEntries: ReadonlySet<string> = new Set(['T', 'TU', 'TM', 'V', 'DV', 'O
 export function changedKeys(one: PdfDictionary, other: PdfDictionary): readonly string[] {
   const keys = new Set([...one.keys(), ...other.keys()]);
   const isAlike = (key: string): boolean => one.pointed.has(key) === other.pointed.has(key) || numberEntries.has(key);
-  const isSame = (key: string, was: PdfObject, is: PdfObject): boolean => sameObjects(was, is) || (textEntries.has(key) && sameTexts(was, is));
+  const isSame = (key: string, was: PdfObject, is: PdfObject): boolean =>
+    sameObjects(was, is) || (textEntries.has(key) && sameTexts(was, is));
   return Array.from(keys).filter((key) => !isSame(key, one.get(key), other.get(key)) || !isAlike(key));
 }
 

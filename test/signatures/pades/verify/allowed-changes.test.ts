@@ -86,7 +86,11 @@ describe('what may change after a signature', () => {
   ])('a field that is filled in, whose name is written in another encoding: %s', (_, was, is) => {
     const texts = (text: string): string => `/T ${text} /TU ${text} /DV ${text} /Opt [${text} [${text} ${text}]]`;
     const entries = '/Type /Annot /Subtype /Widget /FT /Tx /Rect [50 50 200 80] /P 4 0 R /F 4';
-    const pdf = smallPdf({ catalog: '/AcroForm 13 0 R', page: '/Annots [12 0 R]', objects: [`<< ${entries} ${texts(was)} >>`, '<< /Fields [12 0 R] >>'] });
+    const pdf = smallPdf({
+      catalog: '/AcroForm 13 0 R',
+      page: '/Annots [12 0 R]',
+      objects: [`<< ${entries} ${texts(was)} >>`, '<< /Fields [12 0 R] >>'],
+    });
     const written = (text: string): Buffer => withObjects(signPdf(pdf), { 12: `<< ${entries} ${texts(text)} /V (250) >>` });
     expect([findingOf(written(is)), findingOf(written('(Montant)'))]).toEqual([undefined, expect.stringContaining('T of the field')]);
   });

@@ -25,7 +25,11 @@ describe('a place that may change', () => {
   });
 
   it.each(changes)('is not there for a change of %s', (_, change) => {
-    expect([approved, level2, level3].map((pdf) => refusalOfRevision(withForbidden(pdf, parts, change, false)) === undefined)).toEqual([false, false, false]);
+    expect([approved, level2, level3].map((pdf) => refusalOfRevision(withForbidden(pdf, parts, change, false)) === undefined)).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   // Attacks that were found: a reference to the catalog, the page tree and a page, beside the change of a page.
@@ -49,7 +53,9 @@ describe('a place that may change', () => {
     if (carrier === undefined || apply === undefined) throw new Error('no such place or change');
     for (const pdf of carrier.shows === 'COMMENTS' ? [level3] : [approved, level2, level3])
       for (const touched of [false, true])
-        expect(refusalOf(await carrier.make(withForbidden(pdf, parts, apply, touched), parts, reference(number)))).toBe('EXISTING_SIGNATURE_INVALID');
+        expect(refusalOf(await carrier.make(withForbidden(pdf, parts, apply, touched), parts, reference(number)))).toBe(
+          'EXISTING_SIGNATURE_INVALID',
+        );
   });
 
   it.each([

@@ -103,7 +103,9 @@ function fillings(): readonly Carrier[] {
         fill(revision, parts);
         const { widget } = needed(parts.text);
         const normal = referenceAt(revision, spot(widget.holder, 'AP', 'N'));
-        const resources = dictionary({ Font: dictionary({ F1: extra ?? dictionary({ Type: name('Font'), Subtype: name('Type1'), BaseFont: name('Courier') }) }) });
+        const resources = dictionary({
+          Font: dictionary({ F1: extra ?? dictionary({ Type: name('Font'), Subtype: name('Type1'), BaseFont: name('Courier') }) }),
+        });
         if (normal !== undefined)
           revision.set(normal, stream('q Q', { Subtype: name('Form'), BBox: [0, 0, 150, 30], Resources: resources }));
       },

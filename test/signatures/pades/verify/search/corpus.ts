@@ -57,7 +57,11 @@ const programs: readonly Producer[] = [
   [
     'libreoffice',
     (directory) =>
-      run('soffice', [`-env:UserInstallation=file://${directory}/profile`, '--headless', '--convert-to', officeFilter, 'page.html'], directory),
+      run(
+        'soffice',
+        [`-env:UserInstallation=file://${directory}/profile`, '--headless', '--convert-to', officeFilter, 'page.html'],
+        directory,
+      ),
   ],
   ['pdftex', (directory) => run('pdflatex', ['-interaction=nonstopmode', 'source.tex'], directory)],
   [
@@ -106,7 +110,9 @@ export function searchedFiles(root: string): { readonly files: readonly Searched
     make(directory);
     const made = readdirSync(directory).filter((one) => one.endsWith('.pdf'));
     if (made.length === 0) missing.push(name);
-    files.push(...made.toSorted().map((one) => ({ name: `${name}: ${one.replace('.pdf', '')}`, bytes: readFileSync(join(directory, one)) })));
+    files.push(
+      ...made.toSorted().map((one) => ({ name: `${name}: ${one.replace('.pdf', '')}`, bytes: readFileSync(join(directory, one)) })),
+    );
   }
   return { files, missing };
 }

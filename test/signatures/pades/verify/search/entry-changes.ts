@@ -53,7 +53,14 @@ export function* acceptedEntries(subjects: readonly Subject[], count: number, no
       if (refusalOfRevision(pdf) !== undefined) continue;
       const place = `${changed.key} of ${typeOf(file, changed.object)}`;
       const area = subject.level === 3 ? 'COMMENTS' : areaOf(file, changed.reference);
-      yield { name: `${place}, ${what}, object ${number}, ${kind}, ${subject.name}`, place: `entry: ${place}`, subject, area, valuesMax: 1, pdf };
+      yield {
+        name: `${place}, ${what}, object ${number}, ${kind}, ${subject.name}`,
+        place: `entry: ${place}`,
+        subject,
+        area,
+        valuesMax: 1,
+        pdf,
+      };
     }
   }
   note(`objects × entries × values × revisions: ${coverage.toString()}`);

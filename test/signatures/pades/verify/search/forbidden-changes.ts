@@ -24,7 +24,10 @@ function entry(find: (revision: Revision, parts: Parts) => Spot | undefined, ent
 }
 
 /** Replaces the first stream that some references lead to. */
-function replacing(find: (revision: Revision, parts: Parts) => Iterable<PdfObject>, entries: Readonly<Record<string, PdfObject>>): Forbidden {
+function replacing(
+  find: (revision: Revision, parts: Parts) => Iterable<PdfObject>,
+  entries: Readonly<Record<string, PdfObject>>,
+): Forbidden {
   return (revision, parts) => {
     for (const one of find(revision, parts)) {
       if (!(one instanceof PdfReference) || !(revision.resolved(one) instanceof PdfStream)) continue;
@@ -36,7 +39,10 @@ function replacing(find: (revision: Revision, parts: Parts) => Iterable<PdfObjec
 }
 
 /** The first object behind a key of a dictionary, of a list or of what stands in its place. */
-function within(find: (parts: Parts) => Spot | undefined, ...keys: readonly string[]): (revision: Revision, parts: Parts) => Spot | undefined {
+function within(
+  find: (parts: Parts) => Spot | undefined,
+  ...keys: readonly string[]
+): (revision: Revision, parts: Parts) => Spot | undefined {
   return (revision, parts) => {
     const start = find(parts);
     if (start === undefined) return undefined;
@@ -102,7 +108,10 @@ export const forbidden: Readonly<Record<string, Forbidden>> = {
   }),
   'a font': entry(firstResource('Font'), { BaseFont: name('Symbol') }),
   resources: entry((_, { resources }) => resources, { XObject: new PdfDictionary(), Font: new PdfDictionary() }),
-  'a group': entry(within(({ page }) => page, 'Group'), { I: true, S: name('Other') }),
+  'a group': entry(
+    within(({ page }) => page, 'Group'),
+    { I: true, S: name('Other') },
+  ),
   'a link': entry(linkOf, { A: dictionary({ S: name('URI'), URI: textString('https://example.com') }) }),
   names: entry(within(catalog, 'Names'), { JavaScript: new PdfDictionary() }),
   destinations: entry(within(catalog, 'Names', 'Dests'), { Names: [textString('a'), textString('nowhere')] }),
@@ -118,7 +127,10 @@ export const forbidden: Readonly<Record<string, Forbidden>> = {
   'the form': entry((_, { form }) => form, { DA: textString('/F1 0 Tf 1 g'), CO: [] }),
   'the place of a field': entry((_, { text }) => text?.widget, { Rect: [0, 0, 600, 800] }),
   'a signature field': entry((_, { place }) => place?.field, { T: textString('Another') }),
-  'an element of the structure': entry(within(({ element }) => element, 'K'), { ActualText: textString('PAY 999999') }),
+  'an element of the structure': entry(
+    within(({ element }) => element, 'K'),
+    { ActualText: textString('PAY 999999') },
+  ),
   'the parents of the structure': entry((_, { parents }) => parents, { Nums: [0, [new PdfReference(1, 0)]], Kids: undefined }),
   'the appearance of a field alone': replacing(
     (revision, { otherText }) => (otherText === undefined ? [] : [dictionaryAt(revision, spot(otherText.widget.holder, 'AP')).get('N')]),

@@ -35,7 +35,7 @@ export function refusedAdditions(subjects: readonly Subject[], directory: string
   const revised = made(directory, 'revise', additions, softwareSigner('Time-stamps', 'rsa'));
   const refused = additions.flatMap(({ name }, index) => {
     const pdf = revised[index];
-    const finding = pdf instanceof Buffer ? refusalOfRevision(pdf) : `not made: ${pdf ?? ''}`;
+    const finding = typeof pdf === 'object' ? refusalOfRevision(pdf) : `not made: ${pdf ?? ''}`;
     return finding === undefined ? [] : [`${name}: ${finding}`];
   });
   return { refused, count: additions.length };

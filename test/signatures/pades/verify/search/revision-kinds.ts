@@ -43,10 +43,10 @@ function written(revision: RecordedRevision, start: number, kind: 'TABLE' | 'PAC
   };
   const indirect = (number: number, generation: number, object: PdfObject): void => {
     entries.set(number, [1, length, generation]);
-    const isStream = object instanceof PdfStream && object.encoded instanceof Uint8Array;
-    const body = isStream ? object.dictionary.with({ Length: (object.encoded as Uint8Array).length }) : object;
+    const bytes = object instanceof PdfStream && object.encoded instanceof Uint8Array ? object.encoded : undefined;
+    const body = object instanceof PdfStream ? object.dictionary.with({ Length: bytes?.length }) : object;
     write(Buffer.from(`${number} ${generation} obj\n${objectText(body)}\n`, 'latin1'));
-    if (isStream) for (const piece of [Buffer.from('stream\n'), object.encoded as Uint8Array, Buffer.from('\nendstream\n')]) write(piece);
+    if (bytes !== undefined) for (const piece of [Buffer.from('stream\n'), bytes, Buffer.from('\nendstream\n')]) write(piece);
     write(Buffer.from('endobj\n'));
   };
   const packed: [number, PdfObject][] = [];

@@ -4,19 +4,23 @@ import type { Rectangle } from '../../../../../src/pdf/pages.ts';
 /** What poppler shows of a file. Each is made where it is asked for. */
 export interface Shown {
   /** Pictures of all pages without their annotations and fields, as PGM. */
-  pages(): Buffer;
+  readonly pages: () => Buffer;
   /** With them. */
-  annotated(): Buffer;
-  text(): string;
+  readonly annotated: () => Buffer;
+  readonly text: () => string;
   /** The structure with its text, and the destinations. */
-  structure(): string;
+  readonly structure: () => string;
 }
 
 const dotsPerInch = 24;
 const pointsPerInch = 72;
 
 function output(program: string, options: readonly string[]): Buffer {
-  const { stdout, error } = spawnSync(program, options, { maxBuffer: 64 * 1024 * 1024, timeout: 60_000, stdio: ['ignore', 'pipe', 'ignore'] });
+  const { stdout, error } = spawnSync(program, options, {
+    maxBuffer: 64 * 1024 * 1024,
+    timeout: 60_000,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   if (error !== undefined) throw error;
   return stdout;
 }
@@ -34,8 +38,8 @@ export function shownOf(path: string): Shown {
 
 /** Returns the same, kept once it was made. */
 export function keptShown(path: string): Shown {
-  const { pages, annotated, text, structure } = shownOf(path);
-  const kept = { pages: pages(), annotated: annotated(), text: text(), structure: structure() };
+  const shown = shownOf(path);
+  const kept = { pages: shown.pages(), annotated: shown.annotated(), text: shown.text(), structure: shown.structure() };
   return { pages: () => kept.pages, annotated: () => kept.annotated, text: () => kept.text, structure: () => kept.structure };
 }
 
@@ -62,7 +66,7 @@ interface Picture {
 
 function picturesIn(pgm: Buffer): readonly Picture[] {
   const found: Picture[] = [];
-  for (let at = 0; at < pgm.length; ) {
+  for (let at = 0; at < pgm.length;) {
     const [head = '', width = '', height = ''] = /^P5\s+(\d+)\s+(\d+)\s+255\s/.exec(pgm.toString('latin1', at, at + 40)) ?? [];
     const size = Number(width) * Number(height);
     if (head === '') throw new Error('no picture');

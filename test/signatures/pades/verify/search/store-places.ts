@@ -50,4 +50,3 @@ export const storePlaces: readonly StorePlace[] = [
   ['X/*', (_, extra) => (extra === undefined ? {} : { X: [extra] })],
   ['Type', (_, extra) => ({ Type: extra ?? name('DSS') })],
 ];
-

@@ -44,8 +44,8 @@ export function subjectsOf(files: readonly SearchedFile[], directory: string): {
   const faults: string[] = [];
   const others = orders.flatMap(({ name, level }, index) => {
     const pdf = signed[index];
-    if (pdf instanceof Buffer) return [subject(name, level, pdf, 'pyHanko')];
-    faults.push(`${name}: ${pdf ?? ''}`);
+    if (typeof pdf === 'object') return [subject(name, level, pdf, 'pyHanko')];
+    faults.push(`${name}: ${pdf ?? 'nothing'}`);
     return [];
   });
   return { subjects: [...own, ...others], faults };

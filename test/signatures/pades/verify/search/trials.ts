@@ -57,7 +57,9 @@ function changesOf({ pdf, parts }: Subject): readonly (readonly [string, Forbidd
   return Object.entries(forbidden).filter(([, change]) => hasPlaceFor(pdf, change, parts));
 }
 
-function lists(subject: Subject): readonly [readonly Carrier[], readonly (number | undefined)[], readonly ValueKind[], readonly RevisionKind[]] {
+function lists(
+  subject: Subject,
+): readonly [readonly Carrier[], readonly (number | undefined)[], readonly ValueKind[], readonly RevisionKind[]] {
   return [placesOf(subject), [undefined, ...subject.objects], values, kinds];
 }
 
@@ -70,7 +72,11 @@ function areaOf({ shows }: Carrier, { text, button, place }: Parts): Area {
  * Yields revisions that are allowed, but for an object of the file as an additional value at some
  * place, and this service accepts. `count`: for each file.
  */
-export async function* acceptedValues(subjects: readonly Subject[], count: number, note: (text: string) => void): AsyncGenerator<Trial, void> {
+export async function* acceptedValues(
+  subjects: readonly Subject[],
+  count: number,
+  note: (text: string) => void,
+): AsyncGenerator<Trial, void> {
   const coverage = new Coverage(subjects.reduce((sum, one) => sum + product(lists(one)), 0));
   for (const subject of subjects) {
     const all = lists(subject);
