@@ -1,10 +1,11 @@
 import { PdfReference, type PdfObject } from '../../../../../src/pdf/objects.ts';
 import type { Revision } from '../../../../../src/pdf/revision.ts';
 import { textString } from '../../../../../src/pdf/text-string.ts';
-import { stamped, stream } from '../revised-pdf.ts';
+import { stream } from '../revised-pdf.ts';
 import { appearances, dictionary, having, listed, type Place } from './appearance-places.ts';
-import { changeAt, dictionaryAt, listAt, nameOf as name, referenceAt, spot, stateOf, type Parts, type Spot } from './parts.ts';
+import { changeAt, dictionaryAt, listAt, nameOf as name, needed, referenceAt, spot, stateOf, type Parts, type Spot } from './parts.ts';
 import { appendAs, type Append } from './revision-kinds.ts';
+import { signings } from './signature-places.ts';
 import { storeOf, storePlaces } from './store-places.ts';
 
 /** What a revision may show that was not shown before. */
@@ -34,12 +35,6 @@ function carrier(kind: string, place: string, change: Change, needs?: Needs, sho
     isThere: (parts) => needs === undefined || parts[needs] !== undefined,
     make: (pdf, parts, extra, append = appendAs('USUAL')) => append(pdf, (revision) => change(revision, parts, extra)),
   };
-}
-
-/** The part of which the carrier says that it needs it. */
-function needed<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error('the file has no such part');
-  return part;
 }
 
 const catalogEntries: readonly Place<Entries>[] = [
@@ -123,33 +118,6 @@ function pressed(revision: Revision, parts: Parts, extra: PdfObject | undefined)
   changeAt(revision, button.field, { V: name(state) });
   changeAt(revision, button.widget, { AS: name(state) });
   if (extra !== undefined) changeAt(revision, normal, { [state]: extra });
-}
-
-/** Entries of the field of a new document time-stamp, or of its signature dictionary. */
-const signed: readonly (readonly [string, (extra: PdfObject | undefined) => { field?: Entries; entries?: Entries }])[] = [
-  ...['Lock', 'SV', 'MK', 'BS', 'P', 'AP', 'Parent', 'Kids', 'Contents', 'C'].map(
-    (key) => [`${key} of the field`, (extra: PdfObject | undefined) => ({ field: having(key, extra) })] as const,
-  ),
-  ['AP/D/X of the field', (extra) => ({ field: extra === undefined ? {} : { AP: dictionary({ D: dictionary({ X: extra }) }) } })],
-  ...['Prop_Build', 'Cert', 'Location', 'X'].map(
-    (key) => [`${key} of the signature`, (extra: PdfObject | undefined) => ({ entries: having(key, extra) })] as const,
-  ),
-  ['Reference/*/Data of the signature', (extra) => ({ entries: { Reference: [dictionary({ ...having('Data', extra) })] } })],
-];
-
-function signings(): readonly Carrier[] {
-  return signed.flatMap(([place, make]): Carrier[] => [
-    {
-      ...{ name: `a new signature: ${place}`, shows: 'NOTHING', isThere: () => true },
-      make: (pdf, _, extra) => stamped(pdf, make(extra)),
-    },
-    {
-      name: `a signature in a field of the form: ${place}`,
-      shows: 'PLACE',
-      isThere: ({ place: field }) => field !== undefined && field.field.holder === field.widget.holder,
-      make: (pdf, parts, extra) => stamped(pdf, { existing: needed(parts.place).field.holder.number, ...make(extra) }),
-    },
-  ]);
 }
 
 /** The trailer of the last revision names other properties. */
@@ -269,7 +237,7 @@ export const carriers: readonly Carrier[] = [
     carrier('catalog', place, (revision, { catalog }, extra) => changeAt(revision, catalog, make(revision, extra))),
   ),
   ...fillings(),
-  ...signings(),
+  ...signings,
   ...properties,
   ...structures.map(([place, change, needs]) => carrier('structure', place, change, needs)),
   ...forms.map(([place, change, needs]) => carrier('form and pages', place, change, needs)),

@@ -42,6 +42,12 @@ export interface Parts {
   readonly parents: Spot | undefined;
 }
 
+/** Returns a part of a file that is known to have it. */
+export function needed<T>(part: T | undefined): T {
+  if (part === undefined) throw new Error('the file has no such part');
+  return part;
+}
+
 export function spot(holder: PdfReference, ...keys: readonly string[]): Spot {
   return { holder, keys };
 }
