@@ -5,19 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { detachedFormat, type DetachedParameters } from '../../../src/signatures/xades/detached.ts';
 import { chainOf } from '../software-signer.ts';
-import { documentNamed, made, signer, xadesParameters } from './xades-signer.ts';
+import { detachedParameters, documentNamed, made, signer } from './xades-signer.ts';
 import { xmlsec1Verdicts } from './xmlsec1.ts';
 
 const documents = [documentNamed('<a>é<!-- c --></a>', 'a b.xml'), documentNamed('text', 'b.txt')];
-
-function detachedParameters(more: Partial<DetachedParameters> = {}): DetachedParameters {
-  return {
-    ...xadesParameters(more),
-    ...{ documentCanonicalisation: undefined, template: undefined, directory: undefined, container: undefined },
-    ...{ hasManifest: false, keepsContents: false, at: '/parameters' },
-    ...more,
-  };
-}
 
 const signed = (more: Partial<DetachedParameters> = {}, list = documents): Buffer => made(detachedFormat, list, detachedParameters(more));
 

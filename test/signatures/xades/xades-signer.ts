@@ -2,6 +2,7 @@ import type { SignatureFormat } from '../../../src/signatures/format.ts';
 import type { InputDocument } from '../../../src/documents/document.ts';
 import { usualProperties } from '../../../src/signatures/request/signed-properties.ts';
 import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
+import type { DetachedParameters } from '../../../src/signatures/xades/detached.ts';
 import type { EnvelopedParameters } from '../../../src/signatures/xades/enveloped-state.ts';
 import type { XadesParameters } from '../../../src/signatures/xades/xades-parameters.ts';
 import type { Canonicalisation } from '../../../src/xml/canonicalisation.ts';
@@ -30,6 +31,16 @@ export function everywhere(algorithm: Canonicalisation): XadesParameters['canoni
 export function envelopedParameters(more: Partial<EnvelopedParameters> = {}): EnvelopedParameters {
   const place = { position: undefined, place: 'LAST_CHILD', signedNode: undefined, transformation: undefined, at: '/parameters' } as const;
   return { ...xadesParameters(more), ...place, ...more };
+}
+
+/** The default: one signature over all documents, which stands alone. */
+export function detachedParameters(more: Partial<DetachedParameters> = {}): DetachedParameters {
+  return {
+    ...xadesParameters(more),
+    ...{ documentCanonicalisation: undefined, template: undefined, directory: undefined, container: undefined },
+    ...{ hasManifest: false, keepsContents: false, at: '/parameters' },
+    ...more,
+  };
 }
 
 export function documentNamed(content: string | Uint8Array, fileName = 'document.xml'): InputDocument {
