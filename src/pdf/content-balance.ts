@@ -36,7 +36,7 @@ function balanceOf(bytes: Buffer): Imbalance {
     const byte = bytes[at];
     if (byte === 0x28) at = stringEnd(bytes, at);
     else if (byte === 0x25) at = endOf(bytes, at, (one) => one === 0x0a || one === 0x0d);
-    else if (byte === 0x3c && bytes[at + 1] !== 0x3c) at = endOf(bytes, at, (one) => one === 0x3e);
+    else if (byte === 0x3c) at = bytes[at + 1] === 0x3c ? at + 2 : endOf(bytes, at, (one) => one === 0x3e);
     else if (byte === 0x2f) at = endOf(bytes, at + 1, (one) => !isRegular(one));
     else if (isRegular(byte)) {
       const end = endOf(bytes, at, (one) => !isRegular(one));
