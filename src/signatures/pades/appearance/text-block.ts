@@ -95,7 +95,7 @@ function breakableOf({ label, text, typefaces }: Paragraph): Measured['breakable
 
 /** `width`: in parts of the font size. */
 function rowsOf(paragraphs: readonly Measured[], labelWidth: number, width: number): Omit<Layout, 'fontSize'> {
-  const column = labelWidth === 0 ? 0 : labelWidth + labelGap;
+  const column = labelWidth + labelGap;
   const isBeside = labelWidth > 0 && width - column >= width * valueShareMin;
   let isAnyTorn = false;
   const rows = paragraphs.flatMap(({ label, typefaces, breakable }, index) => {

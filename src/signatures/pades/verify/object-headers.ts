@@ -38,11 +38,12 @@ export function checkObjectHeaders(file: PdfFile, start: number): void {
 function headBefore(piece: Buffer, keyword: number): { readonly start: number; readonly number: number } | undefined {
   const first = Math.max(0, keyword - headMaxBytes);
   let [start, end] = [keyword, keyword];
-  for (const isOfPart of [isSpace, isDigit, isSpace, isDigit]) {
+  for (const [part, isOfPart] of [isSpace, isDigit, isSpace, isDigit].entries()) {
     end = start;
     while (start > first && isOfPart(piece[start - 1])) start -= 1;
     if (keyword - start === headMaxBytes) throw new SignatureBroken('are followed by an object whose beginning cannot be read');
-    if (start === end) return undefined;
+    // Some readers need no white space before the keyword.
+    if (start === end && part > 0) return undefined;
   }
   return { start, number: Number(piece.toString('latin1', start, end)) };
 }
