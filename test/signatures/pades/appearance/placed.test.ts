@@ -1,31 +1,12 @@
-import { deflateSync, crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { boundsOf, renderedPage, type RenderedPage } from '../../../support/rendered-page.ts';
 import { smallPdf, type SmallPdf } from '../../../support/small-pdf.ts';
+import { pngOf } from '../png.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
-
-/** A PNG of one colour. */
-function png(width: number, height: number, [red, green, blue]: readonly [number, number, number]): string {
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-    length.writeUInt32BE(data.length);
-    sum.writeUInt32BE(crc32(body));
-    return Buffer.concat([length, body, sum]);
-  };
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 2, 0, 0, 0], 8);
-  const row = Buffer.concat([Buffer.of(0), Buffer.concat(Array.from({ length: width }, () => Buffer.of(red, green, blue)))]);
-  const rows = Buffer.concat(Array.from({ length: height }, () => row));
-  const start = Buffer.from('89504e470d0a1a0a', 'hex');
-  return Buffer.concat([start, chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.of())]).toString('base64');
-}
 
 const green = [10, 200, 30] as const;
 const isGreen = (colour: readonly number[]): boolean => green.every((part, index) => Math.abs(part - (colour[index] ?? -1)) < 4);
-const imageOnly = { image: png(60, 40, green), renderNameVisible: false, renderDateVisible: false };
+const imageOnly = { image: pngOf(60, 40, green), renderNameVisible: false, renderDateVisible: false };
 
 function greenPart(page: RenderedPage):
   | {
