@@ -45,7 +45,7 @@ export const lightTests = globSync(
     'test/config/fault-places.test.ts',
     'test/docs/{commands,configuration,links,security-model,signetctl}.test.ts',
     'test/operations/csc/parse-parameters.test.ts',
-    'test/console/{configuration-view,history,page-views,rules,shared-health,sign-ins}.test.ts',
+    'test/console/{answers,configuration-view,history,key-search,page-views,rules,shared-health,sign-ins}.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/documentation/openapi.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
