@@ -138,7 +138,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       '/history': { intervalSeconds: 5, spanSeconds: 3600, samples },
     };
     await view('#code=abc', 'This link was used already.', refused, fresh);
-    await expect(await shown(fresh)).toMatchFileSnapshot('views/not-signed-in.html');
+    await expect(await shown(fresh)).toMatchFileSnapshot('views/not-signed-in.txt');
 
     await view('#code=abc_-1', 'No session is open', {}, fresh);
     expect(asked[0]).toBe('POST /sign-in code abc_-1 nobody');
@@ -162,7 +162,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
 
   it('shows a quiet service', async () => {
     await view('#overview', 'No session is open');
-    await expect(await shown()).toMatchFileSnapshot('views/overview.html');
+    await expect(await shown()).toMatchFileSnapshot('views/overview.txt');
   });
 
   it('shows all that needs attention', async () => {
@@ -191,7 +191,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     const warned = { ...overview, warnings: { crl: 'it ends soon' } };
     const history: History = { intervalSeconds: 5, spanSeconds: 3600, samples };
     await view('#overview', 'should have been destroyed', { '/service': busy, '/overview': warned, '/history': history });
-    await expect(await shown()).toMatchFileSnapshot('views/attention.html');
+    await expect(await shown()).toMatchFileSnapshot('views/attention.txt');
     expect(await page.locator('#account').innerText()).toBe('root\nSign out');
     expect(await page.locator('#account span').getAttribute('title')).toBe('signed in until 2026-11-25 17:20:00 UTC');
   });
@@ -239,7 +239,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
 
   it('finds keys, by all that is asked for', async () => {
     await view('#keys', '3 keys.', { '/keys': { keys, next: null, looked: 3 } satisfies FoundKeys });
-    await expect(await shown()).toMatchFileSnapshot('views/keys.html');
+    await expect(await shown()).toMatchFileSnapshot('views/keys.txt');
     expect(lastAsked()).toBe('GET /keys?text= token');
     answers = { ...answers, '/keys': { keys: [], next: null, looked: 9 } satisfies FoundKeys };
     await page.getByLabel('Name or beginning').fill('Ada & Bob');
@@ -286,7 +286,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     const [, locked] = keys;
     const reference = '2'.repeat(40);
     await view(`#keys/${reference}`, 'Unlock …', { [`/keys/${reference}`]: locked });
-    await expect(await shown()).toMatchFileSnapshot('views/locked-key.html');
+    await expect(await shown()).toMatchFileSnapshot('views/locked-key.txt');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('O=Nobody');
     await page.getByRole('button', { name: 'Unlock …' }).click();
     await expect(await page.getByRole('dialog').ariaSnapshot()).toMatchFileSnapshot('views/unlock.txt');
@@ -298,7 +298,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     await page.getByRole('button', { name: 'Unlock …' }).click();
     await page.getByRole('button', { name: 'Unlock', exact: true }).click();
     await page.getByText('Unlocked. The state of the key is ACTIVE.').waitFor();
-    await expect(await shown()).toMatchFileSnapshot('views/unlocked-key.html');
+    await expect(await shown()).toMatchFileSnapshot('views/unlocked-key.txt');
     // The search of before showed another state.
     answers = { ...answers, '/keys': { keys, next: null, looked: 3 } };
     await page.getByRole('link', { name: 'All keys' }).click();
@@ -319,7 +319,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
   it('says that there is no such key', async () => {
     const path = `/keys/${'9'.repeat(40)}`;
     await view(`#keys/${'9'.repeat(40)}`, 'There is no such key.', { [path]: { status: 404, detail: 'there is no such key' } });
-    await expect(await shown()).toMatchFileSnapshot('views/no-key.html');
+    await expect(await shown()).toMatchFileSnapshot('views/no-key.txt');
   });
 
   it('shows the audit log, filtered', async () => {
@@ -337,7 +337,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       { damaged: '{"n":' },
     ];
     await view('#audit', 'of the last 11', { '/audit': { records } });
-    await expect(await shown()).toMatchFileSnapshot('views/audit.html');
+    await expect(await shown()).toMatchFileSnapshot('views/audit.txt');
     const counts: Record<string, string> = {};
     for (const name of ['requests', 'operators', 'not successful', 'all records', 'requests and operators']) {
       await page.getByLabel('Show').selectOption(name);
@@ -352,7 +352,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       'requests and operators': '9 8 7 6 5 4 3 2',
     });
     await page.getByLabel('Show').selectOption('all records');
-    await expect(await shown()).toMatchFileSnapshot('views/audit-all.html');
+    await expect(await shown()).toMatchFileSnapshot('views/audit-all.txt');
   });
 
   it('shows a hundred records of the audit log, or says that there is none', async () => {
@@ -379,7 +379,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     await view('#configuration', 'Configuration in force', {
       '/configuration': { path: '/etc/c.yaml', sections } satisfies ConfigurationInForce,
     });
-    await expect(await shown()).toMatchFileSnapshot('views/configuration.html');
+    await expect(await shown()).toMatchFileSnapshot('views/configuration.txt');
   });
 
   it('shows the overview for addresses that it does not know', async () => {
