@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closing, openPlace } from '../../src/documents/paths/descriptors.ts';
-import { EvidenceGone, finalNames, isTaken, publishFile, removeStaged, syncNames } from '../../src/documents/paths/file-publication.ts';
+import {
+  EvidenceGone,
+  finalNames,
+  giveWithoutLink,
+  isTaken,
+  publishFile,
+  removeStaged,
+  syncNames,
+} from '../../src/documents/paths/file-publication.ts';
 import { hasChanged, openForReading } from '../../src/documents/paths/read-path.ts';
 import { findPlace } from '../../src/documents/paths/walk.ts';
 import { Refusal } from '../../src/result-codes.ts';
@@ -63,6 +71,10 @@ describe('a path', () => {
     mkdirSync(join(base, 'a', 'b'), { recursive: true });
     expect([await found(base), await found(`${base}/a/./b/..//b/../../file`), await found(join(base, 'file', 'x'))]).toEqual([
       ...['directory', 'file', 'FILE_NOT_FOUND'],
+    ]);
+    // What leaves the allowed directory does not come back.
+    expect([await found(`${base}/..`), await found(`${base}/../${base.split('/').at(-1) ?? ''}/file`)]).toEqual([
+      ...['FILE_ACCESS_DENIED', 'FILE_ACCESS_DENIED'],
     ]);
     expect([await found(`${base}/a/../..`), await found(`${base.slice(1)}/file`), await found(`${base}/file\0`)]).toEqual([
       ...['FILE_ACCESS_DENIED', 'FILE_ACCESS_DENIED', 'FILE_ACCESS_DENIED'],
@@ -189,6 +201,21 @@ describe('evidence under its final name', () => {
     writeFileSync(join(base, 'a (1).p7s'), 'of somebody else');
     expect(await publish(stage('temporary'), (name) => name !== 'a (2).p7s')).toBe('a (3).p7s');
     expect(readFileSync(join(base, 'a.p7s'), 'utf8')).toBe('of somebody else');
+  });
+
+  it('has it in a file system without hard links, too, and overwrites nothing', async () => {
+    const [from, path] = [join(base, 'staged'), join(base, 'final')];
+    writeFileSync(from, 'evidence');
+    expect(await giveWithoutLink(from, path)).toBe(true);
+    expect([readdirSync(base).toSorted(), readFileSync(path, 'utf8')]).toEqual([['file', 'final'], 'evidence']);
+    writeFileSync(from, 'other');
+    expect(await giveWithoutLink(from, path)).toBe(false);
+    symlinkSync('nowhere', join(base, 'link'));
+    expect(await giveWithoutLink(from, join(base, 'link'))).toBe(false);
+    expect([readFileSync(path, 'utf8'), readFileSync(from, 'utf8')]).toEqual(['evidence', 'other']);
+    // What could not be given leaves no name behind.
+    await expect(giveWithoutLink(join(base, 'gone'), join(base, 'new'))).rejects.toThrow('ENOENT');
+    expect(readdirSync(base)).not.toContain('new');
   });
 
   it('is not another file under the temporary name, nor a link to one', async () => {

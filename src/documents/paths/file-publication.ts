@@ -127,9 +127,10 @@ async function give(place: FileHandle, { staged, inode }: StagedFile, name: stri
 }
 
 /**
- * Without hard links, the name is reserved by an empty file, which the staged file then replaces.
+ * Gives a file its name in a file system without hard links: the name is reserved by an empty file,
+ * which the staged file then replaces. Returns false if the name is taken.
  */
-async function giveWithoutLink(from: string, path: string): Promise<boolean> {
+export async function giveWithoutLink(from: string, path: string): Promise<boolean> {
   try {
     const reserved = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     await reserved.close();

@@ -87,9 +87,9 @@ class Walk {
    */
   async #step(name: string): Promise<FileHandle | undefined> {
     const directory = this.#stack.at(-1);
+    // It has left the allowed directory.
     if (directory === undefined) throw this.#denied();
     if (name === '..') {
-      if (this.#stack.length === 1) throw this.#denied();
       await this.#stack.pop()?.close();
       return undefined;
     }
