@@ -124,7 +124,7 @@ function filterOf(document: XmlDocument, position: XmlNode, { transformation, pl
   const around = place === 'NEXT_SIBLING' ? (document.parent(position) ?? position) : position;
   const { expression, namespaces } = transformation;
   const inScope = { ...document.prefixesAt(around), ...namespaces, ds: dsNamespace };
-  const used = Object.entries(inScope).filter(([prefix]) => expression.includes(`${prefix}:`) || expression.includes(`${prefix} `));
+  const used = Object.entries(inScope).filter(([prefix]) => expression.includes(`${prefix}:`));
   return [{ kind: 'XPATH', xpath: { expression, namespaces: Object.fromEntries(used) } }];
 }
 

@@ -33,8 +33,8 @@ const ownNamespaces: ReadonlySet<string> = new Set([
   xades141Namespace,
   ...Object.values(xadesVersions).map(({ namespace }) => namespace),
 ]);
-/** Prefixes that the signature uses itself, or that XML reserves. */
-const takenPrefixes: ReadonlySet<string> = new Set(['ds', 'sig', 'xml', 'xmlns']);
+/** Prefixes that the signature uses itself. */
+const takenPrefixes: ReadonlySet<string> = new Set(['ds', 'sig']);
 
 /** Fields that all forms of XAdES have, whatever their member. */
 export interface XadesFields {
