@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
+import { ObjectParser } from '../../src/pdf/object-parser.ts';
+import { PdfDictionary, PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
 import { pages } from '../../src/pdf/pages.ts';
 import { PdfFault, PdfLocked } from '../../src/pdf/pdf-fault.ts';
 import { formFields } from '../../src/pdf/form-fields.ts';
@@ -116,6 +117,37 @@ describe('permissions', () => {
     };
     expect(allowed('user')).toEqual(expected);
     expect(allowed('owner')).toEqual({ modify: true, annotate: true, fillForms: true });
+  });
+});
+
+describe('a stream of an encrypted file', () => {
+  const isEncrypted = (options: readonly string[], entries: string): boolean => {
+    const dictionary = new ObjectParser({ bytes: Buffer.from(`<<${entries}>>`), offset: 0, isLast: true }).object();
+    if (!(dictionary instanceof PdfDictionary)) throw new Error('no dictionary');
+    return opened(encrypted(options), 'user').security?.stream(new PdfReference(7, 0), dictionary) !== undefined;
+  };
+  const aes = ['128', '--use-aes=y'];
+
+  it.each<[string, boolean]>([
+    ['', true],
+    ['/Filter /FlateDecode', true],
+    ['/Type /XRef', false],
+    ['/Type /Metadata', true],
+    ['/Filter /Crypt', false],
+    ['/Filter /Crypt /DecodeParms null', false],
+    ['/Filter [/Crypt /FlateDecode] /DecodeParms [<</Name /Identity>> null]', false],
+    ['/Filter /Crypt /DecodeParms <</Name /Identity>>', false],
+    ['/Filter /Crypt /DecodeParms <</Name /StdCF>>', true],
+    ['/Filter /Crypt /DecodeParms <</Name /Unknown>>', false],
+    ['/Filter [/FlateDecode /Crypt] /DecodeParms [null <</Name /Identity>>]', true],
+    ['/Filter []', true],
+  ])('with %s is encrypted itself: %s', (entries, expected) => {
+    expect(isEncrypted(aes, entries)).toBe(expected);
+  });
+
+  it('that has metadata is not, where they are clear', () => {
+    expect(isEncrypted([...aes, '--cleartext-metadata'], '/Type /Metadata')).toBe(false);
+    expect(isEncrypted([...aes, '--cleartext-metadata'], '/Type /XObject')).toBe(true);
   });
 });
 

@@ -152,6 +152,31 @@ describe('a filter', () => {
     ]);
   });
 
+  const pngRow = deflateSync(Buffer.of(1, 5, 1, 7));
+  it.each<[string, readonly number[]]>([
+    // A row is one column of one byte, unless the parameters say otherwise.
+    ['/Predictor 12', [5, 7]],
+    ['/Predictor 10 /Columns 3', [5, 6, 13]],
+    ['/Predictor 15 /Columns 1000000', [5, 6, 13]],
+    ['/Predictor 15 /Colors 32', [5, 1, 7]],
+    ['/Predictor 15 /BitsPerComponent 16 /Columns 2', [5, 1, 12]],
+    ['/Predictor 15 /BitsPerComponent 1 /Columns 17', [5, 6, 13]],
+    ['/Predictor 1 /Columns 0', [1, 5, 1, 7]],
+    ['/Colors 33', [1, 5, 1, 7]],
+    ['/Predictor (12)', [1, 5, 1, 7]],
+    ['/Predictor 2', [1, 5, 1, 7]],
+    ['/Predictor 2 /Columns 4', [1, 6, 7, 14]],
+  ])('undoes a predictor with %s', (parameters, expected) => {
+    expect(Array.from(decodedBy(pngRow, `/Filter /FlateDecode /DecodeParms <<${parameters}>>`))).toEqual(expected);
+  });
+
+  it.each([
+    ...['/Predictor 12 /Columns 0', '/Predictor 12 /Columns 1000001', '/Predictor 12 /Colors 0', '/Predictor 12 /Colors 33'],
+    ...['/Predictor 12 /BitsPerComponent 3', '/Predictor 3', '/Predictor 9', '/Predictor 2 /BitsPerComponent 16'],
+  ])('refuses a predictor with %s', (parameters) => {
+    expect(() => decodedBy(pngRow, `/Filter /FlateDecode /DecodeParms <<${parameters}>>`)).toThrow(PdfFault);
+  });
+
   it('takes no more memory for a row that is longer than the data', () => {
     const entries = '/Filter /FlateDecode /DecodeParms <</Predictor 15 /Colors 32 /BitsPerComponent 16 /Columns 1000000>>';
     expect(decodedBy(deflateSync(Buffer.of(0, 1, 2)), entries)).toEqual(Buffer.of(1, 2));

@@ -72,6 +72,15 @@ describe('the appearance of a signature is drawn as it always was', () => {
     await expect(appearanceIn(visibleSignature, pdf, language)).toMatchFileSnapshot(`drawn/${name}.txt`);
   });
 
+  it('with fonts whose names say that they are parts of a font', () => {
+    const signed = signPdf(smallPdf(), { XP7Providers: { PXP7Parameters: { visibleSignature: { ...placed, renderNameVisible: true } } } });
+    const names = Array.from(signed.toString('latin1').matchAll(/\/(?:BaseFont|FontName) \/([^\s/]+)/g), ([, name]) => name ?? '');
+    expect(names.filter((name) => name !== 'Helvetica')).toEqual(
+      Array.from({ length: 6 }, () => expect.stringMatching(/^[A-Z]{6}\+(?:Arimo-Bold|Arimo-Regular)$/) as string),
+    );
+    expect(new Set(names).size).toBe(3);
+  });
+
   it('with text that readers find and copy', () => {
     const text = appearanceIn({ ...placed, freeText: 'Zoé → ✓', renderNameVisible: false, renderDateVisible: false });
     for (const character of 'Zoé→✓') expect(text).toContain(`> <${character.charCodeAt(0).toString(16).padStart(4, '0')}>`);
