@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { flatDictionary } from '../../src/pdf/encryption/flat-dictionary.ts';
 import { ObjectParser } from '../../src/pdf/object-parser.ts';
 import { PdfDictionary, PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
 import { pages } from '../../src/pdf/pages.ts';
@@ -180,6 +181,16 @@ describe('an encryption', () => {
     const read = (): unknown => opened(madePdf({ ...usualObjects(), 17: many, 18: many }, { trailer: `/Encrypt ${encrypt}` }));
     expect(read).toThrow(PdfFault);
     expect(read).toThrow(message);
+  });
+
+  it('has 10,000 values at most, with those that its references lead to', () => {
+    const flat = (count: number): PdfDictionary =>
+      flatDictionary(new PdfDictionary([['A', Array.from({ length: count - 1 }, (_, index) => index)]]), (object) => object);
+    expect(flat(10_000).get('A')).toHaveLength(9999);
+    expect(() => flat(10_001)).toThrow('too many values');
+    const deep = new PdfDictionary([['A', [[[new PdfReference(1, 0)]]]]]);
+    const followed = flatDictionary(deep, (object) => (object instanceof PdfReference ? 7 : object));
+    expect(followed.get('A')).toEqual([[[7]]]);
   });
 
   // The vector changes the last byte of the only block, which is the padding of 'A contract': 6 bytes.
