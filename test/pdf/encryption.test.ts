@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { flatDictionary } from '../../src/pdf/encryption/flat-dictionary.ts';
+import { SecurityHandler } from '../../src/pdf/encryption/security-handler.ts';
 import { ObjectParser } from '../../src/pdf/object-parser.ts';
 import { PdfDictionary, PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
 import { pages } from '../../src/pdf/pages.ts';
@@ -144,6 +145,20 @@ describe('a stream of an encrypted file', () => {
     ['/Filter []', true],
   ])('with %s is encrypted itself: %s', (entries, expected) => {
     expect(isEncrypted(aes, entries)).toBe(expected);
+  });
+
+  it.each([
+    ['2', true],
+    ['3', true],
+    ['4: AES', false],
+  ])('has a key that depends on clear metadata from revision 4 on: %s', (revision, opens) => {
+    const [, options = []] = revisions.find(([name]) => name.startsWith(revision)) ?? [];
+    const file = opened(encrypted(options), 'user');
+    const encrypt = file.dictionary(file.trailer.get('Encrypt'), 'the encryption');
+    const flat = flatDictionary(encrypt, (object) => file.resolved(object)).with({ EncryptMetadata: false });
+    const open = (): unknown => SecurityHandler.open(flat, file.resolved(file.trailer.get('ID')), 'user');
+    if (opens) expect(open).not.toThrow();
+    else expect(open).toThrow(PdfLocked);
   });
 
   it('that has metadata is not, where they are clear', () => {

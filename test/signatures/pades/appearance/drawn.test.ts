@@ -67,6 +67,7 @@ describe('the appearance of a signature is drawn as it always was', () => {
     ['name-below-picture', { ...placed, renderName: true, image, fontStyle: 'UNDERLINE', fontSize: 9 }, {}, 'en'],
     ['struck', { ...placed, fontName: 'COURIER', fontStyle: 'STRIKETHROUGH', width: 90, height: 20 }, {}, 'en'],
     ['symbols', { ...placed, fontName: 'SYMBOL', freeText: 'abg', renderLabelVisible: true }, {}, 'en'],
+    ['marks', { ...placed, freeText: '\u0639\u064e\u0628\u064f q\u0302\u0323 AV' }, {}, 'en'],
     ['tiny', { ...placed, image, width: 4, height: 3 }, {}, 'en'],
   ])('%s', async (name, visibleSignature, pdf, language) => {
     await expect(appearanceIn(visibleSignature, pdf, language)).toMatchFileSnapshot(`drawn/${name}.txt`);
@@ -79,6 +80,11 @@ describe('the appearance of a signature is drawn as it always was', () => {
       Array.from({ length: 6 }, () => expect.stringMatching(/^[A-Z]{6}\+(?:Arimo-Bold|Arimo-Regular)$/) as string),
     );
     expect(new Set(names).size).toBe(3);
+  });
+
+  it('with marks above and below their letters', () => {
+    const text = appearanceIn({ ...placed, freeText: '\u0639\u064e\u0628\u064f q\u0302\u0323 AV' });
+    expect(text).toMatch(/ Ts\n[^]* Ts\n[^]*\n0 Ts\n/);
   });
 
   it('with text that readers find and copy', () => {
