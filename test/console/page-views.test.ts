@@ -88,6 +88,13 @@ function startService(): void {
   server = createServer(application);
 }
 
+/** A page of its own, which waits for as long as a busy machine needs. */
+async function newPage(): Promise<Page> {
+  const { page: made } = await openPage(browser);
+  made.setDefaultTimeout(100_000);
+  return made;
+}
+
 function answering(more: Readonly<Record<string, unknown>> = {}): void {
   const history: History = { intervalSeconds: 5, spanSeconds: 3600, samples: [] };
   answers = { '/overview': overview, '/history': history, '/service': service, '/sign-in': { token: 'token' }, '/sign-out': {}, ...more };
@@ -96,8 +103,8 @@ function answering(more: Readonly<Record<string, unknown>> = {}): void {
 
 /** Opens a view with these answers beside the usual ones. `shows`: a text that it has in the end. */
 async function view(hash: string, shows: string, more: Readonly<Record<string, unknown>> = {}, at = page): Promise<Page> {
-  answering(more);
   await at.goto('about:blank');
+  answering(more);
   await at.goto(`${url}/console/${hash}`);
   await at.getByText(shows).first().waitFor();
   return at;
@@ -120,8 +127,10 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await startBrowser();
-    ({ page } = await openPage(browser));
+    page = await newPage();
     await view('#code=abc_-1', 'No session is open');
+    // It would ask again and again while others are looked at.
+    await page.goto('about:blank');
   });
   afterAll(async () => {
     await browser.close();
@@ -129,7 +138,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
   });
 
   it('signs in with the code of its address, which disappears, and asks with its token from then on', async () => {
-    const { page: fresh } = await openPage(browser);
+    const fresh = await newPage();
     const faults = { token: 'it does not answer' };
     const warnings = { clock: 'it is not set', disk: 'it is full' };
     const refused = {
