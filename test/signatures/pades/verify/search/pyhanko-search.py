@@ -84,7 +84,7 @@ def revised(signer, order):
             writer.write(out)
         elif kind == 'store':
             store = DocumentSecurityStore(writer)
-            store.register_vri(b'\x01' * 20, certs=[signer.signing_cert], ocsps=[], crls=[])
+            store.register_vri(DocumentSecurityStore.sig_content_identifier(b'signature'), certs=[signer.signing_cert], ocsps=[], crls=[])
             writer.root[generic.pdf_name('/DSS')] = writer.add_object(store.as_pdf_object())
             writer.update_root()
             writer.write(out)
