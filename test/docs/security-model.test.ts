@@ -20,6 +20,9 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'http/tls/open-connections.test.ts: a revoked client is disconnected at its next request',
       'http/tls/open-connections.test.ts: a CRL that expires ends all of them',
     ],
+    'hold up others by the certificates of a handshake': [
+      'http/tls/peer-certificates.test.ts: end the handshake before a signature is verified',
+    ],
     'resume the TLS session': ['http/tls/handshake.test.ts: resumes no session over'],
     'use an operation with a certificate': ['http/api/statuses.test.ts: 403 for a client that is not registered'],
   },
@@ -42,7 +45,10 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'hold up other tenants with certificates': [
       'certificates/strangers-chains.test.ts: is verified in a thread if it takes longer, and is then known',
       'fuzz/verifiers.test.ts: is judged or refused with a code, and holds the event loop for a short time only',
+      'x509/certificate-load.test.ts: is refused before it is parsed',
+      'revocation/large-crl.test.ts: is hashed, searched and verified in a thread, for each certificate once',
     ],
+    'hold up other tenants with the names of servers': ['outgoing/name-lookups.test.ts: names of one tenant are looked up one at a time'],
     'hold up other tenants with documents': [
       'threads/lane-shares.test.ts: serve another tenant while one keeps all of its own busy',
       'signatures/xades/reference-budget.test.ts: the references of existing signatures share what a document may cost',
@@ -71,6 +77,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'hide a signature or a certification': [
       'signatures/pades/verify/gone-signatures.test.ts: does not hold any more',
       'signatures/pades/verify/gone-signatures.test.ts: forbids what it forbade',
+      'signatures/pades/verify/gone-signatures.test.ts: counts where readers find a copy of it on a page',
     ],
     'have a signature by RSA below 1024 bits': ['signatures/weak-signatures.test.ts: validateSignatures of %s'],
     'turn the signed attributes': ['signatures/co-signatures.test.ts: whose attributes were turned into the content'],
