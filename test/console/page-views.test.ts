@@ -1,144 +1,21 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import express from 'express';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type {
-  AuditRecords,
-  ConfigurationInForce,
-  FoundKeys,
-  History,
-  Key,
-  Overview,
-  Sample,
-  Service,
-} from '../../src/console/page/answers.ts';
-import { PageFiles } from '../../src/console/page-files.ts';
-import { noBrowser, openPage, startBrowser } from '../support/browser.ts';
+import type { AuditRecords, ConfigurationInForce, FoundKeys, History, Key, Service } from '../../src/console/page/answers.ts';
+import { noBrowser } from '../support/browser.ts';
 import { skipNote } from '../support/skip-note.ts';
-
-// The page as the build makes it: dist/console/page/console.js.
-const nowMs = Date.parse('2026-11-25T16:20:00.000Z');
-const ago = (seconds: number): string => new Date(nowMs - seconds * 1000).toISOString();
-const day = 86_400;
-
-const overview: Overview = {
-  ...{ version: '1.2.3', now: ago(0), started: ago(2.5 * day), isReady: true, faults: {}, warnings: {} },
-};
-const emptySample: Omit<Sample, 'timeMs'> = {
-  ...{ requestsPerSecond: null, errorsPerSecond: null, requestP50: null, requestP99: null, tokenP50: null, tokenP99: null },
-  ...{ tokenWaiting: null, tokenReady: 1 },
-};
-const service: Service = {
-  ...{ operator: 'user 7', access: 'operate', signedInUntil: ago(-3600), pid: 321, api: 'https://[::]:8443', configuration: '/c.yaml' },
-  ...{ notLoaded: [], lastReload: null, tenants: ['demo', 'other'], clients: 1234, state: 'SQLite' },
-  audit: { enabled: true, writable: true, lastCheckpoint: ago(90), recordsSinceCheckpoint: 1 },
-  token: {
-    ...{ label: 'main', profile: 'softhsm', threads: 4, isReady: true, waiting: 1, waitingMax: 2000 },
-    ...{ pool: { 'P-256': 12, 'RSA-2048': 3 }, keysLeft: [] },
-  },
-  ...{ ends: [], sessions: [] },
-};
-const key = (digit: string, more: Partial<Key> = {}): Key => ({
-  ...{ reference: digit.repeat(40), tenant: 'demo', type: 'P-256', protocol: 'PASSWORD_OTP', state: 'ACTIVE' },
-  ...{ subject: `CN=Key ${digit},O=Example`, tokenId: digit.repeat(32), created: ago(day), notAfter: ago(-day) },
-  ...{ remainingAttempts: 5, failuresSinceSuccess: 0, lockedUntil: null, ...more },
-});
-const keys = [
-  key('1'),
-  key('2', { state: 'LOCKED', subject: 'O=Nobody', failuresSinceSuccess: 1, remainingAttempts: 1, lockedUntil: ago(-60) }),
-  key('3', { state: 'ON_HOLD', subject: 'C=FR, CN=Comma\\, Inc', failuresSinceSuccess: 2 }),
-];
-
-const samples: readonly Sample[] = [
-  { ...emptySample, timeMs: nowMs - 600_000, tokenReady: 0 },
-  { ...emptySample, timeMs: nowMs - 590_000, tokenReady: 0, requestsPerSecond: 0, tokenWaiting: 0 },
-  {
-    ...{ timeMs: nowMs - 400_000, requestsPerSecond: 12.34, errorsPerSecond: 0.456, requestP50: 0.00034, requestP99: 0.0123 },
-    ...{ tokenP50: 0.0042, tokenP99: 1.84, tokenWaiting: 3, tokenReady: 1 },
-  },
-  { ...emptySample, timeMs: nowMs - 200_000 },
-  { ...emptySample, timeMs: nowMs - 195_000, requestsPerSecond: 150.6, errorsPerSecond: 0, tokenWaiting: 120 },
-  { ...emptySample, timeMs: nowMs - 10_000, requestsPerSecond: 2, requestP50: 0, tokenP99: 0.25 },
-];
-
-/** What the service answers to a path: a body, perhaps with a status. */
-let answers: Readonly<Record<string, unknown>> = {};
-/** What the page has asked for. */
-const asked: string[] = [];
-let server: Server;
-let url: string;
-let browser: Browser;
-/** Of an operator who has signed in. */
-let page: Page;
-
-function startService(): void {
-  const files = new PageFiles();
-  const application = express();
-  application.get('/console/', (_request, response) => files.send(response, ''));
-  application.use('/console/api', (request, response) => {
-    const code = request.get('X-Console-Code');
-    asked.push(
-      [request.method, request.url, ...(code === undefined ? [] : [`code ${code}`]), request.get('X-Console-Token') ?? 'nobody'].join(' '),
-    );
-    const { status = 200, ...body } = (answers[request.path] ?? { status: 404 }) as { readonly status?: number };
-    response.status(status).json(body);
-  });
-  application.get('/console/:file', (request, response) => files.send(response, request.params.file));
-  server = createServer(application);
-}
-
-/** A page of its own, which waits for as long as a busy machine needs. */
-async function newPage(): Promise<Page> {
-  const { page: made } = await openPage(browser);
-  made.setDefaultTimeout(100_000);
-  return made;
-}
-
-function answering(more: Readonly<Record<string, unknown>> = {}): void {
-  const history: History = { intervalSeconds: 5, spanSeconds: 3600, samples: [] };
-  answers = { '/overview': overview, '/history': history, '/service': service, '/sign-in': { token: 'token' }, '/sign-out': {}, ...more };
-  asked.length = 0;
-}
-
-/** Opens a view with these answers beside the usual ones. `shows`: a text that it has in the end. */
-async function view(hash: string, shows: string, more: Readonly<Record<string, unknown>> = {}, at = page): Promise<Page> {
-  await at.goto('about:blank');
-  answering(more);
-  await at.goto(`${url}/console/${hash}`);
-  await at.getByText(shows).first().waitFor();
-  return at;
-}
-
-/** The last request about keys. */
-const lastAsked = (): string | undefined => asked.findLast((one) => one.includes('/keys'));
-
-/** Navigation and content as HTML, an element a line. */
-async function shown(at = page): Promise<string> {
-  const html = await at.evaluate(
-    "document.title + '\\n' + document.querySelector('nav').outerHTML + document.querySelector('main').outerHTML",
-  );
-  return `${String(html).replaceAll('><', '>\n<')}\n`;
-}
+import { ago, day, key, keys, nowMs, overview, PageUnderTest, samples, service } from './page-under-test.ts';
 
 describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBrowser)}`, () => {
+  let operator: PageUnderTest;
+  let page: Page;
   beforeAll(async () => {
-    startService();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await startBrowser();
-    page = await newPage();
-    await view('#code=abc_-1', 'No session is open');
-    // It would ask again and again while others are looked at.
-    await page.goto('about:blank');
+    operator = await PageUnderTest.start();
+    ({ page } = operator);
   });
-  afterAll(async () => {
-    await browser.close();
-    server.close();
-  });
+  afterAll(async () => operator.stop());
 
   it('signs in with the code of its address, which disappears, and asks with its token from then on', async () => {
-    const fresh = await newPage();
+    const fresh = await operator.newPage();
     const faults = { token: 'it does not answer' };
     const warnings = { clock: 'it is not set', disk: 'it is full' };
     const refused = {
@@ -146,32 +23,32 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       '/overview': { ...overview, isReady: false, faults, warnings, started: ago(90) },
       '/history': { intervalSeconds: 5, spanSeconds: 3600, samples },
     };
-    await view('#code=abc', 'This link was used already.', refused, fresh);
-    await expect(await shown(fresh)).toMatchFileSnapshot('views/not-signed-in.txt');
+    await operator.view('#code=abc', 'This link was used already.', refused, fresh);
+    await expect(await operator.shown(fresh)).toMatchFileSnapshot('views/not-signed-in.txt');
 
-    await view('#code=abc_-1', 'No session is open', {}, fresh);
-    expect(asked[0]).toBe('POST /sign-in code abc_-1 nobody');
-    expect(asked.slice(1).filter((one) => !one.endsWith(' token'))).toEqual([]);
-    expect(fresh.url()).toBe(`${url}/console/#overview`);
+    await operator.view('#code=abc_-1', 'No session is open', {}, fresh);
+    expect(operator.asked[0]).toBe('POST /sign-in code abc_-1 nobody');
+    expect(operator.asked.slice(1).filter((one) => !one.endsWith(' token'))).toEqual([]);
+    expect(fresh.url()).toBe(`${operator.url}/console/#overview`);
 
     await fresh.getByRole('button', { name: 'Sign out' }).click();
     await fresh.getByRole('heading', { name: 'Sign in to see more' }).waitFor();
-    expect(asked).toContain('POST /sign-out token');
+    expect(operator.asked).toContain('POST /sign-out token');
     expect(await fresh.locator('#account').innerText()).toBe('');
     expect(await fresh.getByRole('alert').count()).toBe(0);
-    await view('#audit', 'Status 404.', {}, fresh);
-    expect(asked).toEqual(['GET /audit nobody']);
+    await operator.view('#audit', 'Status 404.', {}, fresh);
+    expect(operator.asked).toEqual(['GET /audit nobody']);
 
     // A token that the service has forgotten is forgotten here, too.
-    await view('#code=abc', 'No session is open', {}, fresh);
-    await view('#audit', 'Sign in to see more', { '/audit': { status: 401, detail: 'sign in' } }, fresh);
+    await operator.view('#code=abc', 'No session is open', {}, fresh);
+    await operator.view('#audit', 'Sign in to see more', { '/audit': { status: 401, detail: 'sign in' } }, fresh);
     expect(await fresh.evaluate('sessionStorage.length')).toBe(0);
     await fresh.context().close();
   });
 
   it('shows a quiet service', async () => {
-    await view('#overview', 'No session is open');
-    await expect(await shown()).toMatchFileSnapshot('views/overview.txt');
+    await operator.view('#overview', 'No session is open');
+    await expect(await operator.shown()).toMatchFileSnapshot('views/overview.txt');
   });
 
   it('shows all that needs attention', async () => {
@@ -199,14 +76,14 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     };
     const warned = { ...overview, warnings: { crl: 'it ends soon' } };
     const history: History = { intervalSeconds: 5, spanSeconds: 3600, samples };
-    await view('#overview', 'should have been destroyed', { '/service': busy, '/overview': warned, '/history': history });
-    await expect(await shown()).toMatchFileSnapshot('views/attention.txt');
+    await operator.view('#overview', 'should have been destroyed', { '/service': busy, '/overview': warned, '/history': history });
+    await expect(await operator.shown()).toMatchFileSnapshot('views/attention.txt');
     expect(await page.locator('#account').innerText()).toBe('root\nSign out');
     expect(await page.locator('#account span').getAttribute('title')).toBe('signed in until 2026-11-25 17:20:00 UTC');
   });
 
   it('shows the values of the moment that is pointed at', async () => {
-    await view('#overview', 'token not connected', { '/history': { intervalSeconds: 5, spanSeconds: 3600, samples } });
+    await operator.view('#overview', 'token not connected', { '/history': { intervalSeconds: 5, spanSeconds: 3600, samples } });
     const graph = page.locator('.graph').first();
     const box = await graph.locator('.frame').boundingBox();
     if (box === null) throw new Error('the graph has no frame');
@@ -229,17 +106,17 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     ['a reload that succeeded', { lastReload: { at: ago(60), faults: [] } }, ['2026-11-25 16:19:00 successful']],
     ['a store that does not answer', { sessions: null }, ['The state store does not answer.']],
   ])('shows %s', async (_what, more, texts) => {
-    await view('#overview', 'Process', { '/service': { ...service, ...more } });
+    await operator.view('#overview', 'Process', { '/service': { ...service, ...more } });
     const text = await page.locator('.details').innerText();
     for (const one of texts) expect(text).toContain(one);
   });
 
   it('asks again after a while, for what is new', async () => {
-    await view('#overview', 'token not connected', { '/history': { intervalSeconds: 5, spanSeconds: 3600, samples } });
-    expect(asked).toContain('GET /history?after=0 token');
+    await operator.view('#overview', 'token not connected', { '/history': { intervalSeconds: 5, spanSeconds: 3600, samples } });
+    expect(operator.asked).toContain('GET /history?after=0 token');
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await expect.poll(() => asked).toContain(`GET /history?after=${nowMs - 10_000} token`);
-    answers = { ...answers, '/overview': { status: 500, detail: 'broken' } };
+    await expect.poll(() => operator.asked).toContain(`GET /history?after=${nowMs - 10_000} token`);
+    operator.answer({ '/overview': { status: 500, detail: 'broken' } });
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     await page.getByRole('heading', { name: 'No answer' }).waitFor();
     // What is known stays.
@@ -247,45 +124,45 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
   });
 
   it('finds keys, by all that is asked for', async () => {
-    await view('#keys', '3 keys.', { '/keys': { keys, next: null, looked: 3 } satisfies FoundKeys });
-    await expect(await shown()).toMatchFileSnapshot('views/keys.txt');
-    expect(lastAsked()).toBe('GET /keys?text= token');
-    answers = { ...answers, '/keys': { keys: [], next: null, looked: 9 } satisfies FoundKeys };
+    await operator.view('#keys', '3 keys.', { '/keys': { keys, next: null, looked: 3 } satisfies FoundKeys });
+    await expect(await operator.shown()).toMatchFileSnapshot('views/keys.txt');
+    expect(operator.lastAsked).toBe('GET /keys?text= token');
+    operator.answer({ '/keys': { keys: [], next: null, looked: 9 } satisfies FoundKeys });
     await page.getByLabel('Name or beginning').fill('Ada & Bob');
     await page.getByLabel('Tenant').selectOption('other');
     await page.getByLabel('State').selectOption('on hold');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('No key matches.').waitFor();
-    expect(lastAsked()).toBe('GET /keys?text=Ada+%26+Bob&tenant=other&state=ON_HOLD token');
+    expect(operator.lastAsked).toBe('GET /keys?text=Ada+%26+Bob&tenant=other&state=ON_HOLD token');
     expect(await page.getByRole('status').innerText()).toBe('0 keys.');
-    answers = { ...answers, '/keys': { status: 400, detail: 'the search is not valid' } };
+    operator.answer({ '/keys': { status: 400, detail: 'the search is not valid' } });
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('alert').getByText('The search is not valid.').waitFor();
   });
 
   it('goes on with a search that has stopped, and at the first key that is new', async () => {
     const [first, second, third] = keys;
-    await view('#keys', 'were looked at', { '/keys': { keys: [first, second], next: 'f'.repeat(40), looked: 1500 } });
+    await operator.view('#keys', 'were looked at', { '/keys': { keys: [first, second], next: 'f'.repeat(40), looked: 1500 } });
     expect(await page.getByRole('status').innerText()).toBe('2 keys so far; 1,500 were looked at.');
-    answers = { ...answers, '/keys': { keys: [], next: 'e'.repeat(40), looked: 500 } };
+    operator.answer({ '/keys': { keys: [], next: 'e'.repeat(40), looked: 500 } });
     await page.getByRole('button', { name: 'Search further' }).click();
     await page.getByText('2,000 were looked at').waitFor();
-    expect(lastAsked()).toBe(`GET /keys?text=&after=${'f'.repeat(40)} token`);
-    answers = { ...answers, '/keys': { keys: [third], next: null, looked: 1 } };
+    expect(operator.lastAsked).toBe(`GET /keys?text=&after=${'f'.repeat(40)} token`);
+    operator.answer({ '/keys': { keys: [third], next: null, looked: 1 } });
     await page.getByRole('button', { name: 'Search further' }).click();
     await page.getByText('3 keys.').waitFor();
-    expect(lastAsked()).toBe(`GET /keys?text=&after=${'e'.repeat(40)} token`);
+    expect(operator.lastAsked).toBe(`GET /keys?text=&after=${'e'.repeat(40)} token`);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Comma, Inc');
     expect(await page.getByRole('button', { name: 'Search further' }).count()).toBe(0);
     // What was found is still there after a key was looked at.
-    answers = { ...answers, [`/keys/${'1'.repeat(40)}`]: first };
+    operator.answer({ [`/keys/${'1'.repeat(40)}`]: first });
     await page.getByRole('link', { name: 'Key 1' }).click();
     await page.getByRole('heading', { name: 'Key 1' }).waitFor();
-    const before = asked.length;
+    const before = operator.asked.length;
     await page.getByRole('link', { name: 'All keys' }).click();
     await page.getByText('3 keys.').waitFor();
-    expect(asked.slice(before).filter((one) => one.includes('/keys'))).toEqual([]);
-    answers = { ...answers, '/keys': { keys: [], next: 'd'.repeat(40), looked: 2 } };
+    expect(operator.asked.slice(before).filter((one) => one.includes('/keys'))).toEqual([]);
+    operator.answer({ '/keys': { keys: [], next: 'd'.repeat(40), looked: 2 } });
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('None of these keys matches.').waitFor();
     expect(await page.getByRole('status').innerText()).toBe('0 keys so far; 2 were looked at.');
@@ -294,25 +171,25 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
   it('shows a key, and unlocks it once that is confirmed', async () => {
     const [, locked] = keys;
     const reference = '2'.repeat(40);
-    await view(`#keys/${reference}`, 'Unlock …', { [`/keys/${reference}`]: locked });
-    await expect(await shown()).toMatchFileSnapshot('views/locked-key.txt');
+    await operator.view(`#keys/${reference}`, 'Unlock …', { [`/keys/${reference}`]: locked });
+    await expect(await operator.shown()).toMatchFileSnapshot('views/locked-key.txt');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('O=Nobody');
     await page.getByRole('button', { name: 'Unlock …' }).click();
     await expect(await page.getByRole('dialog').ariaSnapshot()).toMatchFileSnapshot('views/unlock.txt');
-    answers = { ...answers, [`/keys/${reference}/unlock`]: { status: 409, detail: 'the key is gone' } };
+    operator.answer({ [`/keys/${reference}/unlock`]: { status: 409, detail: 'the key is gone' } });
     await page.getByRole('button', { name: 'Unlock', exact: true }).click();
     await page.locator('.notice.bad').getByText('The key is gone.').waitFor();
-    expect(lastAsked()).toBe(`POST /keys/${reference}/unlock token`);
-    answers = { ...answers, [`/keys/${reference}/unlock`]: { ...locked, state: 'ACTIVE', failuresSinceSuccess: 0, lockedUntil: null } };
+    expect(operator.lastAsked).toBe(`POST /keys/${reference}/unlock token`);
+    operator.answer({ [`/keys/${reference}/unlock`]: { ...locked, state: 'ACTIVE', failuresSinceSuccess: 0, lockedUntil: null } });
     await page.getByRole('button', { name: 'Unlock …' }).click();
     await page.getByRole('button', { name: 'Unlock', exact: true }).click();
     await page.getByText('Unlocked. The state of the key is ACTIVE.').waitFor();
-    await expect(await shown()).toMatchFileSnapshot('views/unlocked-key.txt');
+    await expect(await operator.shown()).toMatchFileSnapshot('views/unlocked-key.txt');
     // The search of before showed another state.
-    answers = { ...answers, '/keys': { keys, next: null, looked: 3 } };
+    operator.answer({ '/keys': { keys, next: null, looked: 3 } });
     await page.getByRole('link', { name: 'All keys' }).click();
     await page.getByText('3 keys.').waitFor();
-    expect(lastAsked()).toBe('GET /keys?text= token');
+    expect(operator.lastAsked).toBe('GET /keys?text= token');
   });
 
   it.each<[string, Partial<Service>, Partial<Key>, string]>([
@@ -321,14 +198,17 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     ['that is locked without a failure', {}, { state: 'LOCKED' }, 'Unlock …'],
     ['where it may only read', { access: 'read' }, { state: 'LOCKED' }, `signetctl key unlock ${'1'.repeat(40)} does`],
   ])('lets an operator unlock a key %s', async (_what, who, more, shows) => {
-    await view(`#keys/${'1'.repeat(40)}`, shows, { '/service': { ...service, ...who }, [`/keys/${'1'.repeat(40)}`]: key('1', more) });
+    await operator.view(`#keys/${'1'.repeat(40)}`, shows, {
+      '/service': { ...service, ...who },
+      [`/keys/${'1'.repeat(40)}`]: key('1', more),
+    });
     expect(await page.getByRole('button', { name: /…/ }).count()).toBe(shows.endsWith('…') ? 1 : 0);
   });
 
   it('says that there is no such key', async () => {
     const path = `/keys/${'9'.repeat(40)}`;
-    await view(`#keys/${'9'.repeat(40)}`, 'There is no such key.', { [path]: { status: 404, detail: 'there is no such key' } });
-    await expect(await shown()).toMatchFileSnapshot('views/no-key.txt');
+    await operator.view(`#keys/${'9'.repeat(40)}`, 'There is no such key.', { [path]: { status: 404, detail: 'there is no such key' } });
+    await expect(await operator.shown()).toMatchFileSnapshot('views/no-key.txt');
   });
 
   it('shows the audit log, filtered', async () => {
@@ -345,8 +225,8 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       { n: 0, time: ago(9), kind: 'stop' },
       { damaged: '{"n":' },
     ];
-    await view('#audit', 'of the last 11', { '/audit': { records } });
-    await expect(await shown()).toMatchFileSnapshot('views/audit.txt');
+    await operator.view('#audit', 'of the last 11', { '/audit': { records } });
+    await expect(await operator.shown()).toMatchFileSnapshot('views/audit.txt');
     const counts: Record<string, string> = {};
     for (const name of ['requests', 'operators', 'not successful', 'all records', 'requests and operators']) {
       await page.getByLabel('Show').selectOption(name);
@@ -361,7 +241,7 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       'requests and operators': '9 8 7 6 5 4 3 2',
     });
     await page.getByLabel('Show').selectOption('all records');
-    await expect(await shown()).toMatchFileSnapshot('views/audit-all.txt');
+    await expect(await operator.shown()).toMatchFileSnapshot('views/audit-all.txt');
   });
 
   it('shows a hundred records of the audit log, or says that there is none', async () => {
@@ -373,11 +253,11 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       major: 0,
       minor: 0,
     }));
-    await view('#audit', '100 records of the last 101, the newest first.', { '/audit': { records } });
+    await operator.view('#audit', '100 records of the last 101, the newest first.', { '/audit': { records } });
     expect(await page.locator('tbody tr').count()).toBe(100);
     await page.getByLabel('Show').selectOption('operators');
     await page.getByText('None of the last records is of this kind.').waitFor();
-    await view('#audit', 'The audit log is switched off.', { '/audit': { records: [] } });
+    await operator.view('#audit', 'The audit log is switched off.', { '/audit': { records: [] } });
   });
 
   it('shows the configuration section by section, in the manner of its file', async () => {
@@ -385,14 +265,14 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
       ...{ plain: 'text', number: 1, nothing: null, flag: false, empty: {}, list: [], words: ['a', 'b'] },
       listeners: { api: { host: '::', ports: [1, 2] }, names: [{ a: 1, b: { c: 2 } }, 'x', ['y', {}]], none: [] },
     };
-    await view('#configuration', 'Configuration in force', {
+    await operator.view('#configuration', 'Configuration in force', {
       '/configuration': { path: '/etc/c.yaml', sections } satisfies ConfigurationInForce,
     });
-    await expect(await shown()).toMatchFileSnapshot('views/configuration.txt');
+    await expect(await operator.shown()).toMatchFileSnapshot('views/configuration.txt');
   });
 
   it('shows the overview for addresses that it does not know', async () => {
-    for (const hash of ['#keys/1234', '#other']) await view(hash, 'No session is open');
+    for (const hash of ['#keys/1234', '#other']) await operator.view(hash, 'No session is open');
     expect(await page.title()).toBe('Overview – signetd console');
   });
 });

@@ -94,13 +94,6 @@ describe('a cross-reference', () => {
 
   const withTable = (rows: string): Buffer => changed(sound, /xref\n0 17\n[^t]*/, rows);
   const rowsOf = /xref\n0 17\n([^t]*)/.exec(sound.toString('latin1'))?.[1] ?? '';
-  it('may have blanks before a subsection: 64 bytes of them with its numbers', () => {
-    // Offsets of objects are those of before: the table is behind all of them.
-    const blanks = (count: number): Buffer => withTable(`xref\n${' '.repeat(count)}0 17\n${rowsOf}`);
-    expect(titleOf(blanks(58))).toBe('A contract');
-    expect(() => titleOf(blanks(59))).toThrow('has no trailer');
-  });
-
   it.each<[string, Buffer, string]>([
     ['that is nowhere', changed(sound, /startxref\n\d+/, 'startxref\n15'), 'no cross-reference where one should be'],
     ['behind the end', changed(sound, /startxref\n\d+/, 'startxref\n999999'), 'behind the end of the file'],

@@ -63,7 +63,7 @@ describe('an object', () => {
     for (const reference of [new PdfReference(21, 0), new PdfReference(20, 1)])
       expect(() => placedObject(file, reference, offset)).toThrow(PdfFault);
     expect(() => placedObject(file, new PdfReference(20, 0), offset + 1)).toThrow(PdfFault);
-    expect(placedObject(file, new PdfReference(7, 0), Number(pdf.indexOf('7 0 obj'))).object).toBeInstanceOf(PdfStream);
+    expect(placedObject(file, new PdfReference(7, 0), pdf.indexOf('7 0 obj')).object).toBeInstanceOf(PdfStream);
   });
 });
 

@@ -151,7 +151,12 @@ describe('a page with an image', () => {
       ['/Contents null', 2],
       ['', 2],
     ] as const) {
-      const made = { ...others, 3: String(usual).replace('/Contents 7 0 R', contents), 7: content ?? '', 20: '[7 0 R]' };
+      const made = {
+        ...others,
+        3: typeof usual === 'string' ? usual.replace('/Contents 7 0 R', contents) : '',
+        7: content ?? '',
+        20: '[7 0 R]',
+      };
       const revision = revisionOf(opened(madePdf(made)), { x: 1, y: 1 });
       expect(revision.get(dictionaryOf(revision, new PdfReference(3, 0)), 'Contents')).toHaveLength(parts);
     }

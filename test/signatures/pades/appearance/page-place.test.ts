@@ -108,8 +108,8 @@ describe('a visible signature', () => {
       { signatureField: 'f', pageSelection: 5 },
       { from: 'START', number: 1 },
     ],
-  ])('with %j is on the page %j', (fields, page) => {
-    expect(asked(fields).page).toEqual(page);
+  ])('with %j is on the page %j', (fields, choice) => {
+    expect(asked(fields).page).toEqual(choice);
   });
 
   it.each([
