@@ -297,3 +297,14 @@ describe('the header of an entry', () => {
     else expect(extend()).toEqual(expected);
   });
 });
+
+it('a header tells a long name and a large size one after the other', () => {
+  const header = tarHeader({ name: 'n'.repeat(101), bytes: 2 ** 33, mode: 0o600, modifiedAt: 0 });
+  const records = `111 path=${'n'.repeat(101)}\n19 size=8589934592\n`;
+  expect(header.toString('latin1', 512, 512 + records.length)).toBe(records);
+  expect(header.subarray(512 + records.length, 1024).every((byte) => byte === 0)).toBe(true);
+  expect(header.length).toBe(3 * 512);
+  // Each of them alone needs no other.
+  expect(tarHeader({ name: 'n'.repeat(100), bytes: 2 ** 33 - 1, mode: 0o600, modifiedAt: 0 })).toHaveLength(512);
+  expect(tarHeader({ name: 'n', bytes: 2 ** 33, mode: 0o600, modifiedAt: 0 }).toString('latin1', 512, 531)).toBe('19 size=8589934592\n');
+});
