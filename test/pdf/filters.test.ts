@@ -5,7 +5,7 @@ import { decoded } from '../../src/pdf/filters.ts';
 import { ObjectParser } from '../../src/pdf/object-parser.ts';
 import { PdfDictionary } from '../../src/pdf/objects.ts';
 import { PdfFault } from '../../src/pdf/pdf-fault.ts';
-import { WorkLimit } from '../../src/pdf/work-limit.ts';
+import { NotQuick, WorkLimit } from '../../src/pdf/work-limit.ts';
 
 function decodedBy(bytes: Uint8Array, entries: string, maxBytes = 1_000_000, work = new WorkLimit({ mustBeQuick: false })): Buffer {
   const dictionary = new ObjectParser({ bytes: Buffer.from(`<<${entries}>>`, 'latin1'), offset: 0, isLast: true }).object();
@@ -192,6 +192,12 @@ describe('a filter', () => {
     ['without a filter', Buffer.alloc(1_000_001), '/Filter [/Crypt]', 'more than 1000000 bytes'],
   ])('stops at its limit: data %s', (_name, bytes, entries, message) => {
     expect(() => decodedBy(bytes, entries, Number(/\d+/.exec(message)?.[0]))).toThrow(message);
+  });
+
+  it('is not undone where that is not quick, and must be', () => {
+    const bytes = deflateSync(Buffer.alloc(1_000_000));
+    expect(() => decodedBy(bytes, '/Filter /Fl', 2_000_000, new WorkLimit({ mustBeQuick: true }))).toThrow(NotQuick);
+    expect(() => decodedBy(bytes, '/Filter /Fl', 1000, new WorkLimit({ mustBeQuick: true }))).toThrow(PdfFault);
   });
 
   it('makes no more than a file may take in total', () => {
