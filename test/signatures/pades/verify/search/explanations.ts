@@ -52,6 +52,10 @@ const explanations: readonly Explanation[] = [
     holds: ({ place }) => place === 'properties: Info of the trailer',
   },
   {
+    rule: 'metadata show nothing, whatever their bytes are (14.3.2), and pyHanko wants XML',
+    holds: ({ place }, why) => place === 'entry: Length of Metadata XML' && why.includes('/Metadata XML syntax could not be validated'),
+  },
+  {
     rule: 'a formatted text that did not change is one for another field, too (12.7.4.3)',
     holds: ({ place }) => place === 'a field that is filled in: RV',
   },
