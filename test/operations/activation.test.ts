@@ -237,7 +237,7 @@ describe('changePassword', () => {
 
   it('sent ten times at once with one password succeeds once', async () => {
     const key = await newKey('PASSWORD');
-    const codes = await Promise.all(Array.from({ length: 10 }, async (_, index) => change(key, key.own, `new password ${index}`)));
+    const codes = await Promise.all(Array.from({ length: 10 }, async (_, index) => change(key, key.own, `changed at last ${index}`)));
     expect(codes.filter((code) => code === '0/0')).toHaveLength(1);
   });
 });
