@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import { moduleFile } from '../config/module-file.ts';
-import { sharedMemory } from '../service/shared-memory.ts';
+import { counted, sharedMemory } from '../service/shared-memory.ts';
 import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { derOfCrl, readCrl, type Crl } from './crl.ts';
@@ -23,8 +23,7 @@ interface Task {
 }
 
 interface Examined {
-  /** In shared memory. */
-  readonly der: Uint8Array;
+  readonly der: SharedArrayBuffer;
   /** SHA-256 of it, in Base64. */
   readonly digest: string;
   /** Whether each issuer signed it. */
@@ -61,7 +60,7 @@ async function examined(bytes: Uint8Array, { certificate, issuers }: CrlUse, thr
   const outcome = await threads.run<Examined | { readonly unreadable: string }>(thread, task);
   if ('unreadable' in outcome) throw new DerError(outcome.unreadable, 0);
   const { der, digest, signed, found } = outcome;
-  const crl = readCrl(der, digest);
+  const crl = readCrl(new Uint8Array(counted(der)), digest);
   for (const [index, issuer] of issuers.entries()) crl.learnSigner(issuer, signed[index] === true);
   crl.learnEntry(certificate.serialNumber, found);
   return crl;
@@ -74,16 +73,18 @@ export function examineCrl({ bytes, issuers, serialNumber }: Task): Examined | {
     const digest = hash('sha256', der, 'base64');
     const crl = readCrl(der, digest);
     const signed = issuers.map((issuer) => crl.isSignedBy(pathCertificate(issuer)));
-    return { der: inSharedMemory(der), digest, signed, found: crl.lookUp(serialNumber) };
+    return { der: inSharedMemory(der).buffer, digest, signed, found: crl.lookUp(serialNumber) };
   } catch (error) {
     if (error instanceof DerError) return { unreadable: error.message };
     throw error;
   }
 }
 
-function inSharedMemory(bytes: Uint8Array): Uint8Array {
-  if (bytes.buffer instanceof SharedArrayBuffer) return bytes;
-  const copy = new Uint8Array(sharedMemory(bytes.length));
+/** Returns the same bytes, which are all of their memory; a copy unless they are so already. */
+function inSharedMemory(bytes: Uint8Array): Uint8Array<SharedArrayBuffer> {
+  const { buffer, length } = bytes;
+  if (buffer instanceof SharedArrayBuffer && buffer.byteLength === length) return new Uint8Array(buffer);
+  const copy = new Uint8Array(sharedMemory(length));
   copy.set(bytes);
   return copy;
 }
