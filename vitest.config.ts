@@ -14,7 +14,6 @@ export const repeatedTests = [
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
   'test/{clients,keys}/find-at-once.test.ts',
   'test/keys/tampered-rows.test.ts',
-  'test/operations/sign/{both-ways,rooms,two-stores}.test.ts',
   'test/service/restart.test.ts',
   'test/operations/csc/{hostile,parse-parameters}.test.ts',
   'test/operations/two-d-doc/{all-types,hostile-sources}.test.ts',
