@@ -74,12 +74,17 @@ export function pairMicroseconds(pair: SignedPair): number {
  * @throws {TooManySignatures} if it takes longer than a request may
  */
 export async function verifyAhead(pairs: readonly SignedPair[], threads: Pick<WorkThreads, 'run'>): Promise<void> {
-  const unknown = [...new Map(pairs.map((pair) => [nameOf(pair), pair])).values()].filter((pair) => pairMicroseconds(pair) > 0);
+  const unknown = pairsOnce(pairs).filter((pair) => pairMicroseconds(pair) > 0);
   const microseconds = unknown.reduce((total, pair) => total + pairMicroseconds(pair), 0);
   if (microseconds <= onLoopMaxMicroseconds) return;
   if (microseconds > effortMaxMicroseconds) throw new TooManySignatures();
   const held = await threads.run<readonly boolean[]>(thread, { pairs: withOwnBytes(unknown) });
   for (const [index, pair] of unknown.entries()) keep(nameOf(pair), held[index] === true);
+}
+
+/** Returns each pair once. */
+export function pairsOnce(pairs: readonly SignedPair[]): readonly SignedPair[] {
+  return [...new Map(pairs.map((pair) => [nameOf(pair), pair])).values()];
 }
 
 /** Verifies pairs. Runs in a work thread. */

@@ -1,8 +1,9 @@
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { issuersOf } from '../../src/certificates/signer-certificate.ts';
+import { octetString } from '../../src/asn1/der.ts';
+import { strangersChain, type ChainFound } from '../../src/certificates/strangers-chain.ts';
 import { signedCertificate } from '../../src/certificates/signed-certificate.ts';
-import { basicConstraints, keyUsage } from '../../src/certificates/standard-extensions.ts';
+import { basicConstraints, extension, keyUsage } from '../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
 import type { ThreadFunction } from '../../src/threads/work-threads.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -68,23 +69,41 @@ const costOf = (certificates: readonly PathCertificate[]): number =>
     .flatMap(({ der }) => certificates.map(({ subjectPublicKeyInfo }) => pairMicroseconds({ signed: der, subjectPublicKeyInfo })))
     .reduce((total, one) => total + one, 0);
 
+async function chainFound(
+  own: Uint8Array,
+  chain: readonly Uint8Array[],
+  by: Pick<WorkThreads, 'run'> = threads,
+  trustedCa?: string,
+): Promise<ChainFound> {
+  return strangersChain({ own, chain, known: [], trustedCa }, by);
+}
+
 describe('the chain of a signer that a caller gives', () => {
-  it.each(['P-256', 'P-384'])('is verified on the event loop if it is an ordinary one: %s', async (namedCurve) => {
+  it.each(['P-256', 'P-384'])('is found on the event loop if it is an ordinary one: %s', async (namedCurve) => {
     const counted = new CountedThreads();
     const [root, issuing] = [entity('Root', namedCurve), entity('Issuing', 'P-256')];
     const own = await certified(entity('Signer', 'P-256'), issuing, []);
     const above = [await certified(root, root), await certified(issuing, root)];
-    expect(await issuersOf(own, above, undefined, counted)).toEqual(above.toReversed());
+    expect(await chainFound(own, above, counted)).toEqual({ issuers: above.toReversed() });
     expect(counted.tasks).toBe(0);
   });
 
-  it('is verified in a thread if it takes longer, and is then known', async () => {
+  it.each([
+    ['more certificates than an ordinary chain has', 5, 'P-256'],
+    ['signatures that take longer to verify', 3, 'P-521'],
+  ])('is found in a thread if it has %s', async (_what, count, namedCurve) => {
     const counted = new CountedThreads();
-    const { signer, chain } = await sameNames(5, 'P-521');
-    expect(await issuersOf(signer, chain, undefined, counted)).toEqual(chain.toReversed());
+    const { signer, chain } = await sameNames(count, namedCurve);
+    expect(await chainFound(signer, chain, counted)).toEqual({ issuers: chain.toReversed() });
     expect(counted.tasks).toBe(1);
-    expect(await issuersOf(signer, chain, undefined, counted)).toEqual(chain.toReversed());
-    await verifyPaths(readAll([signer, ...chain]), [], counted);
+  });
+
+  it('is found in a thread if its certificates are long', async () => {
+    const counted = new CountedThreads();
+    const root = entity('Root', 'P-256');
+    const comment = extension('1.2.3.4', octetString(Buffer.alloc(10_240)));
+    const [own, above] = [await certified(entity('Signer', 'P-256'), root, []), await certified(root, root, [...authority, comment])];
+    expect(await chainFound(own, [above], counted)).toEqual({ issuers: [above] });
     expect(counted.tasks).toBe(1);
   });
 
@@ -94,13 +113,50 @@ describe('the chain of a signer that a caller gives', () => {
     ['P-384', 11],
     ['secp256k1', 15],
   ])('is refused before anything is verified if it takes longer than 100 ms: %s, %d CAs of one name', async (namedCurve, count) => {
-    const counted = new CountedThreads();
     const { signer, chain } = await sameNames(count, namedCurve);
-    await expect(issuersOf(signer, chain, undefined, counted)).rejects.toThrow(TooManySignatures);
+    expect(await chainFound(signer, chain)).toEqual({ tooMuch: new TooManySignatures().message });
     const certificates = readAll([signer, ...chain]);
+    const counted = new CountedThreads();
     await expect(verifyPaths(certificates, [], counted)).rejects.toThrow(TooMuchEffort);
     expect(counted.tasks).toBe(0);
     expect(costOf(certificates)).toBeGreaterThan(100_000);
+  });
+
+  it.each([1, 6])('names the first of the certificates that is none, beside %d others', async (count) => {
+    const { signer, chain } = await sameNames(count, 'P-256');
+    const broken = Uint8Array.from(signer).fill(0, 4, 8);
+    expect(await chainFound(broken, chain)).toEqual({ notCertificate: 0 });
+    expect(await chainFound(signer, [...chain, broken, broken])).toEqual({ notCertificate: count + 1 });
+    const longer = Buffer.concat([signer, Buffer.alloc(1)]);
+    expect(await chainFound(signer, [...chain, longer])).toEqual({ notCertificate: count + 1 });
+  });
+
+  it('tells which key is beyond the limits', async () => {
+    const { signer, chain } = await sameNames(1, 'P-256');
+    const issuer = entity('Issuer', 'P-256');
+    const withShortKey = await certified(entity('Short', 'prime192v1'), issuer);
+    expect(await chainFound(withShortKey, chain)).toEqual({ unsupportedSigner: true });
+    expect(await chainFound(signer, [...chain, withShortKey])).toEqual({ keyFault: expect.any(String), of: 2 });
+  });
+
+  it('contains the wanted certificate if one does, however it is written', async () => {
+    const [root, other, issuing] = [entity('Root', 'P-256'), entity('Other', 'P-256'), entity('Issuing', 'P-256')];
+    const own = await certified(entity('Signer', 'P-256'), issuing, []);
+    const [rootItself, otherItself] = [await certified(root, root), await certified(other, other)];
+    const [byRoot, byOther] = [await certified(issuing, root), await certified(issuing, other)];
+    const given = [rootItself, byRoot, otherItself, byOther];
+    const wanted = (der: Uint8Array): string => createHash('sha1').update(der).digest('hex');
+    expect(await chainFound(own, given)).toEqual({ issuers: [byRoot, rootItself] });
+    expect(await chainFound(own, given, threads, wanted(otherItself).toUpperCase())).toEqual({ issuers: [byOther, otherItself] });
+    expect(await chainFound(own, given, threads, wanted(own))).toEqual({ issuers: [byRoot, rootItself] });
+  });
+
+  it('is the longest where none ends in a self-signed certificate, and has nothing twice', async () => {
+    const [root, upper, issuing] = [entity('Root', 'P-256'), entity('Upper', 'P-256'), entity('Issuing', 'P-256')];
+    const own = await certified(entity('Signer', 'P-256'), issuing, []);
+    const above = [await certified(issuing, upper), await certified(upper, root)];
+    expect(await chainFound(own, [...above, own, ...above])).toEqual({ issuers: above });
+    expect(await chainFound(own, [])).toEqual({ issuers: [] });
   });
 });
 

@@ -1,7 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
 import { DerError, children, readAll } from '../../src/asn1/reader.ts';
-import { checkedCertificate } from '../../src/certificates/signer-certificate.ts';
 import { externalSigner } from '../../src/operations/remote-pre-sign/external-signer.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import type { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -48,13 +47,13 @@ async function judged(input: Uint8Array, threads: Pick<WorkThreads, 'run'>): Pro
   let certificates: readonly Uint8Array[];
   let parsed: readonly PathCertificate[];
   try {
-    certificates = children(readAll(input)).map(({ raw }) => checkedCertificate(raw));
+    certificates = children(readAll(input)).map(({ raw }) => Uint8Array.from(raw));
     parsed = certificates.map((one) => pathCertificate(one));
   } catch (error) {
     if (error instanceof DerError) return 'UNREADABLE';
     throw error;
   }
-  const [certificate = new Uint8Array(), ...chain] = certificates;
+  const [own = new Uint8Array(), ...chain] = certificates;
   const [target, ...others] = parsed;
   if (target === undefined) return 'NOTHING';
   const anchors = others.slice(-1);
@@ -68,8 +67,9 @@ async function judged(input: Uint8Array, threads: Pick<WorkThreads, 'run'>): Pro
   const context = { caller: { tenant: 'none' }, config: { tenants: {} }, authorities: new Map(), threads };
   // Only these members of the context are used.
   const { chain: found } = await externalSigner(
-    { certificate, chain, trustedCa: undefined },
-    context as unknown as Parameters<typeof externalSigner>[1],
+    [{ der: own, at: '' }, ...chain.map((one) => ({ der: one, at: '' }))],
+    undefined,
+    context as unknown as Parameters<typeof externalSigner>[2],
   );
   return `CHAIN_OF_${found.issuers.length}`;
 }

@@ -117,11 +117,8 @@ export const remotePreSign = operation({
         message: 'this needs a signerCertificate, which is compared with the header',
       });
     }
-    const [certificate, ...chain] = presentedCertificates(signerCertificate, certificateChain);
-    const signer =
-      certificate === undefined
-        ? undefined
-        : await externalSigner({ certificate, chain, trustedCa: asked.trustedCa?.fingerprint }, context);
+    const [own, ...chain] = presentedCertificates(signerCertificate, certificateChain);
+    const signer = own === undefined ? undefined : await externalSigner([own, ...chain], asked.trustedCa?.fingerprint, context);
     const plan = signer === undefined ? planWithoutSigner(asked, documents) : signerPlan(asked, documents, signer);
     if (signer !== undefined) checkValidNow(signer, new Date());
     context.audit.key = signer?.chain.certificate.sha1Fingerprint;
