@@ -3,7 +3,7 @@ import { moduleFile } from '../config/module-file.ts';
 import { Fault } from '../faults.ts';
 import { FairQueue } from '../service/fair-queue.ts';
 import type { Sender } from '../telemetry/current-request.ts';
-import type { TaskCall, TaskOutcome } from './task-thread.ts';
+import type { PrepareCall, TaskCall, TaskOutcome } from './task-thread.ts';
 
 const idleMs = 60_000;
 /**
@@ -50,6 +50,10 @@ export class LaneThreads {
   readonly #pool: Piscina<unknown, unknown>;
   readonly #waiting = new FairQueue<Waiting>();
   readonly #running = new Set<Running>();
+  /** Modules of the tasks so far. */
+  readonly #modules = new Set<string>();
+  #isPreparing = false;
+  #isStopped = false;
   readonly #waited: (ms: number) => void;
 
   /** `waited` receives how long each task waited for its thread, in milliseconds. */
@@ -75,18 +79,41 @@ export class LaneThreads {
     const late = AbortSignal.timeout(Math.min(deadlineMs, this.#limits.deadlineMs));
     const signal = gone === undefined ? late : AbortSignal.any([late, gone]);
     try {
-      return (await this.#pool.run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
+      const outcome = this.#pool.run(call, { filename: taskThread.href, name: 'runTask', signal });
+      this.#prepareSpare();
+      return (await outcome) as TaskOutcome;
     } catch (error) {
       if (!signal.aborted || !(error instanceof Error) || error.name !== 'AbortError') throw error;
       throw new Fault(gone?.aborted === true ? 'CLIENT_GONE' : 'TASK_TIMEOUT', { cause: error });
     } finally {
+      this.#modules.add(call.module);
       this.#charge(performance.now());
       this.#running.delete(running);
       this.#admit();
     }
   }
 
+  /**
+   * Starts a thread while all others are busy, before it is needed: it takes a third of a second to
+   * load what tasks use, which a tenant that holds none would wait for.
+   */
+  #prepareSpare(): void {
+    const { threads, options } = this.#pool;
+    const isOneIdle = this.#running.size < threads.length;
+    if (this.#modules.size === 0 || this.#isPreparing || this.#isStopped || isOneIdle || threads.length === options.maxThreads) return;
+    this.#isPreparing = true;
+    const call: PrepareCall = { modules: [...this.#modules] };
+    this.#pool
+      .run(call, { filename: taskThread.href, name: 'prepare' })
+      // A module that cannot be loaded fails its tasks, too.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isPreparing = false;
+      });
+  }
+
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await this.#pool.destroy();
   }
 

@@ -43,7 +43,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'have a new password accepted': ['keys/common-passwords.test.ts: a new password'],
     'lock a key by activation data or an authToken': ['keys/sprayed-secrets.test.ts: a secret that nobody can guess'],
     'hold up other tenants with certificates': [
-      'certificates/strangers-chains.test.ts: is verified in a thread if it takes longer, and is then known',
+      'certificates/strangers-chains.test.ts: is found in a thread if it has %s',
       'fuzz/verifiers.test.ts: is judged or refused with a code, and holds the event loop for a short time only',
       'x509/certificate-load.test.ts: is refused before it is parsed',
       'revocation/large-crl.test.ts: is hashed, searched and verified in a thread, for each certificate once',
@@ -53,6 +53,10 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'threads/lane-shares.test.ts: serve another tenant while one keeps all of its own busy',
       'signatures/xades/reference-budget.test.ts: the references of existing signatures share what a document may cost',
     ],
+    'hold up other tenants with fast connections': [
+      'http/body/reading-turns.test.ts: long bodies hold the event loop no longer, however fast their connections are',
+    ],
+    'fill the memory with large bodies': ['service/shared-memory.test.ts: memory that is let go does not pile up in a work thread either'],
     'have `sign` prepare documents in a thread': [
       'operations/sign/secret-first.test.ts: are not even read for a wrong secret, which counts once at most',
       'service/shared-threads.long.test.ts: serve another tenant meanwhile, and stop when their clients are gone',

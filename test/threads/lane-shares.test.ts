@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
+import { BroadcastChannel } from 'node:worker_threads';
 import { afterAll, describe, expect, test } from 'vitest';
 import { asRequest, currentRequest, type RequestIdentity } from '../../src/telemetry/current-request.ts';
 import { WorkThreads, type ThreadFunction } from '../../src/threads/work-threads.ts';
+import { loadedChannel } from './announcing-functions.ts';
 
 const module = new URL('./thread-functions.ts', import.meta.url);
 const waits: number[] = [];
@@ -12,6 +14,14 @@ afterAll(async () => threads.stop());
 const atOnce = Math.min(2, Math.max(1, availableParallelism() - 1));
 const spin: ThreadFunction = { module, name: 'spin', lane: 'parsing', whenClientIsGone: 'stops' };
 const double: ThreadFunction = { module, name: 'double', lane: 'parsing' };
+
+async function asTenant<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+  return asRequest({}, async () => {
+    const identity = currentRequest();
+    if (identity !== undefined) identity.sender = { tenant, client: 'one' };
+    return work();
+  });
+}
 
 /** Runs a function in a thread, for a request of the client. */
 function running(
@@ -28,6 +38,35 @@ function running(
 }
 
 const gone = { name: 'Fault', code: 'CLIENT_GONE' };
+
+test('a thread for another tenant is ready before it is needed', async () => {
+  const lane = new WorkThreads();
+  const announcing = (name: string): ThreadFunction => ({
+    module: new URL('./announcing-functions.ts', import.meta.url),
+    name,
+    lane: 'parsing',
+  });
+  const channel = new BroadcastChannel(loadedChannel);
+  const loadedBy: unknown[] = [];
+  const told = new Int32Array(new SharedArrayBuffer(4));
+  try {
+    const isReady = new Promise<void>((resolve) => {
+      channel.addEventListener('message', (event: Event) => {
+        if (loadedBy.push('data' in event ? event.data : undefined) === atOnce + 1) resolve();
+      });
+    });
+    await lane.run(announcing('thread'), {});
+    const busy = Array.from({ length: atOnce }, async () => lane.run<number>(announcing('untilTold'), { told: told.buffer }));
+    await isReady;
+    const other = await asTenant('other', async () => lane.run<number>(announcing('thread'), {}));
+    Atomics.store(told, 0, 1);
+    expect([...(await Promise.all(busy)), other].toSorted((a, b) => a - b)).toEqual(loadedBy.toSorted((a, b) => Number(a) - Number(b)));
+  } finally {
+    Atomics.store(told, 0, 1);
+    channel.close();
+    await lane.stop();
+  }
+});
 
 describe('the threads of a lane', () => {
   test('serve another tenant while one keeps all of its own busy, and has more waiting', async () => {

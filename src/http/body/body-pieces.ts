@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { freeMemory } from './free-memory.ts';
 import { fileTooLarge, receiveBody } from './incoming-body.ts';
 
 /** Maximum number of bytes that may wait for the disk before reading pauses. */
@@ -6,7 +7,7 @@ const waitingMaxBytes = 1024 * 1024;
 
 /**
  * Yields the body of a request as it arrives, in batches: while one is processed, the next is
- * collected.
+ * collected. Asking for the next one frees the pieces of the last.
  * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or
  *   malformed; 408 if it takes too long
  */
@@ -16,7 +17,7 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
   let fault: Error | undefined;
   let isEnded = false;
   let wake: () => void = () => undefined;
-  receiveBody(
+  const flow = receiveBody(
     request,
     { maxBytes, tooLarge: fileTooLarge },
     {
@@ -24,7 +25,7 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
         if (fault !== undefined) return;
         batch.push(chunk);
         waitingBytes += chunk.length;
-        if (waitingBytes >= waitingMaxBytes) request.pause();
+        if (waitingBytes >= waitingMaxBytes) flow.pause();
         wake();
       },
       end: () => {
@@ -44,8 +45,9 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
         const ready = batch;
         batch = [];
         waitingBytes = 0;
-        request.resume();
+        flow.resume();
         yield ready;
+        for (const piece of ready) freeMemory(piece);
       } else if (isEnded) {
         return;
       } else {
@@ -58,6 +60,6 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
     // The code that answers decides whether the rest is read and discarded, or not read.
     fault ??= new Error('the rest of the body is not read');
     batch = [];
-    request.resume();
+    flow.resume();
   }
 }

@@ -102,6 +102,7 @@ class BigBody implements Collector {
   add(chunk: Buffer): void {
     this.#memory.set(chunk, this.#length);
     this.#length += chunk.length;
+    freeMemory(chunk);
   }
 
   whole(): SharedBody {

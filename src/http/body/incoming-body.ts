@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { currentSender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
+import { readingTurns } from './reading-turns.ts';
 
 const broken = new WeakMap<IncomingMessage, Problem>();
 /** The event of a request that tells of it. */
@@ -23,15 +25,26 @@ export interface BodySink {
   fail(error: Error): void;
 }
 
+/** Stops reading a body for a while. */
+export interface BodyFlow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Shorter bodies do not wait for a turn. */
+const turnlessBytes = 128 * 1024;
+
 /**
- * Hands the bytes of a body to `sink` as they come. It fails with 413 as soon as they are more than
- * the limit, with 400 where the body ends early, and with what `breakRequest` said.
+ * Hands the bytes of a body to `sink` as they come; those of long ones in turns. It fails with 413
+ * as soon as they are more than the limit, with 400 where the body ends early, and with what
+ * `breakRequest` said.
  */
 export function receiveBody(
   request: IncomingMessage,
   { maxBytes, tooLarge }: { readonly maxBytes: number; readonly tooLarge: (maxBytes: number) => Problem },
   sink: BodySink,
-): void {
+): BodyFlow {
+  const flow = new SharedFlow(request);
   let length = 0;
   let isFailed = false;
   const fail = (error: unknown): void => {
@@ -39,12 +52,15 @@ export function receiveBody(
     isFailed = true;
     sink.fail(error instanceof Error ? error : new Error(String(error)));
   };
+  let isEnded = false;
   const endedEarly = (): void => {
-    if (!request.complete) fail(new Problem(400, 'the body ended early'));
+    // What had come and was not read yet is lost with the connection, even if it was all of it.
+    if (!isEnded) fail(new Problem(400, 'the body ended early'));
   };
   request.on('data', (chunk: Buffer) => {
-    if (isFailed) return;
     length += chunk.length;
+    if (length > turnlessBytes) flow.took(chunk.length);
+    if (isFailed) return;
     try {
       if (length > maxBytes) throw tooLarge(maxBytes);
       sink.add(chunk);
@@ -53,12 +69,50 @@ export function receiveBody(
     }
   });
   request.on('end', () => {
+    isEnded = true;
     if (!isFailed) sink.end();
   });
   request.on('close', endedEarly).on('error', endedEarly);
   const known = broken.get(request);
   if (known === undefined) request.once(event, fail);
   else fail(known);
+  return flow;
+}
+
+/** Reads while neither the reader of the body has paused it nor its turn is over. */
+class SharedFlow implements BodyFlow {
+  readonly #request: IncomingMessage;
+  readonly #sender = currentSender();
+  #isPaused = false;
+  #isWaiting = false;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  took(bytes: number): void {
+    if (!readingTurns.took(bytes) || this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#request.pause();
+    readingTurns.wait(this.#sender, () => {
+      this.#isWaiting = false;
+      this.#goOn();
+    });
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#request.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused && !this.#isWaiting) this.#request.resume();
+  }
 }
 
 /** Returns the length that the headers announce; 0 for none, and for a body in chunks. */

@@ -24,7 +24,7 @@ export async function readShortBody(request: IncomingMessage, wanted: ShortBody)
   }
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
-    receiveBody(
+    const flow = receiveBody(
       request,
       { maxBytes: wanted.maxBytes, tooLarge: bodyTooLarge },
       {
@@ -39,7 +39,7 @@ export async function readShortBody(request: IncomingMessage, wanted: ShortBody)
             reject(error);
             return;
           }
-          request.pause();
+          flow.pause();
           resolve(error);
         },
       },

@@ -32,7 +32,12 @@ export interface LongPiece {
 }
 
 export type BigJsonResult =
-  | { readonly value: Readonly<Record<string, unknown>>; readonly memory: SharedArrayBuffer; readonly long: readonly LongPiece[] }
+  | {
+      readonly value: Readonly<Record<string, unknown>>;
+      /** Where the long texts are; absent: in the only piece of the body. */
+      readonly memory?: SharedArrayBuffer;
+      readonly long: readonly LongPiece[];
+    }
   | { readonly fault: { readonly message: string; readonly position: number; readonly tooMany: boolean } };
 
 export function readBigJson(task: BigJsonTask): BigJsonResult {
@@ -49,7 +54,7 @@ export function readBigJson(task: BigJsonTask): BigJsonResult {
     const { text, taken } = withoutLong(bytes, spans, mark);
     const value = parseScanned(text);
     const long = placesOf(value, mark).map(({ path, index }) => decoded(bytes, taken[index], path, task.textMembers));
-    return { value, memory: bytes.buffer, long };
+    return bytes.buffer === task.pieces[0] ? { value, long } : { value, memory: bytes.buffer, long };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     return { fault: { message: error.message, position: error.position, tooMany: error instanceof TooManyValues } };

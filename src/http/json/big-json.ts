@@ -36,7 +36,8 @@ export async function parseBigJson(
     const { message, position, tooMany } = result.fault;
     throw tooMany ? new TooManyValues(message, position) : new JsonError(message, position);
   }
-  const memory = counted(result.memory);
+  const memory = result.memory === undefined ? body.pieces[0] : counted(result.memory);
+  if (memory === undefined) throw new Error('a body without memory');
   for (const { path, kind, start, length } of result.long) {
     let holder: unknown = result.value;
     for (const step of path.slice(0, -1)) holder = typeof holder === 'object' && holder !== null ? Reflect.get(holder, step) : undefined;

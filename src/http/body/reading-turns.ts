@@ -1,0 +1,55 @@
+import { FairQueue } from '../../service/fair-queue.ts';
+import type { Sender } from '../../telemetry/current-request.ts';
+
+/** Octets of bodies that one turn of the event loop may read: decrypting and storing them takes some milliseconds. */
+const turnMaxBytes = 256 * 1024;
+/**
+ * Octets that a body of which reading goes on is expected to bring in a turn: what Node reads from
+ * a connection at once, and what it has buffered before.
+ */
+const expectedBytes = 128 * 1024;
+
+/**
+ * Shares the turns of the event loop among long bodies. From a fast connection, Node reads up to 2
+ * MiB before it looks at the next one, so that a handful of them would hold everybody else up.
+ */
+export class ReadingTurns {
+  readonly #waiting = new FairQueue<() => void>();
+  #readBytes = 0;
+  #isScheduled = false;
+
+  /** Notes octets of a body; returns whether no more are to be read in this turn. */
+  took(bytes: number): boolean {
+    this.#readBytes += bytes;
+    this.#schedule();
+    return this.#readBytes > turnMaxBytes;
+  }
+
+  /** Calls `goOn` in the turn in which reading the sender's body may go on. */
+  wait(sender: Sender | undefined, goOn: () => void): void {
+    this.#waiting.push(goOn, sender);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    this.#readBytes = 0;
+    for (let bytes = 0; bytes + expectedBytes <= turnMaxBytes; bytes += expectedBytes) {
+      const goOn = this.#waiting.take();
+      if (goOn === undefined) return;
+      goOn();
+    }
+    if (this.#waiting.length > 0) this.#schedule();
+  }
+}
+
+/** Those of this process, which has one event loop. */
+export const readingTurns = new ReadingTurns();

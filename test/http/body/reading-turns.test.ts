@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { receiveBody } from '../../../src/http/body/incoming-body.ts';
+import { ReadingTurns } from '../../../src/http/body/reading-turns.ts';
+import { Problem } from '../../../src/http/problem.ts';
+
+const kibibyte = 1024;
+const bodies = { connections: 8, bytes: 4 * 1024 * kibibyte };
+
+describe('the turns in which long bodies are read', () => {
+  it('are over after 256 KiB, and begin anew with the next turn of the event loop', async () => {
+    const turns = new ReadingTurns();
+    expect([1, 2, 3, 4].map(() => turns.took(64 * kibibyte))).toEqual([false, false, false, false]);
+    expect(turns.took(1)).toBe(true);
+    await nextTurn();
+    expect(turns.took(256 * kibibyte)).toBe(false);
+    expect(turns.took(1)).toBe(true);
+  });
+
+  it('go to two bodies at a time, of tenants by turns', async () => {
+    const turns = new ReadingTurns();
+    const order: string[] = [];
+    for (const [tenant, client] of [
+      ['a', '1'],
+      ['a', '1'],
+      ['a', '2'],
+      ['a', '1'],
+      ['b', '3'],
+    ] as const) {
+      turns.wait({ tenant, client }, () => order.push(`${tenant}${client}`));
+    }
+    await nextTurn();
+    expect(order).toEqual(['a1', 'b3']);
+    await nextTurn();
+    expect(order).toEqual(['a1', 'b3', 'a2', 'a1']);
+    await nextTurn();
+    expect(order).toEqual(['a1', 'b3', 'a2', 'a1', 'a1']);
+  });
+});
+
+/** Sends large bodies at the same time, from a process of its own, once the service has not read for a while. */
+const sender = `
+  const [port, connections, bytes] = process.argv.slice(1).map(Number);
+  const { connect } = require('node:net');
+  for (let one = 0; one < connections; one += 1) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\nContent-Length: ' + bytes + '\\r\\n\\r\\n');
+    socket.write(Buffer.alloc(bytes));
+    socket.resume();
+  }
+`;
+
+/** Runs while a server hands each request to `receive`. */
+async function whileServing(receive: RequestListener, work: (port: number) => Promise<void>): Promise<void> {
+  const server = createServer(receive);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await work((server.address() as AddressInfo).port);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const limit = { maxBytes: bodies.bytes, tooLarge: () => new Problem(413, 'too large') };
+
+it('long bodies hold the event loop no longer, however fast their connections are', async () => {
+  let ended = 0;
+  let ofTurn = 0;
+  let most = 0;
+  const receive: RequestListener = (request, response) => {
+    let length = 0;
+    const sink = {
+      add: (chunk: Buffer) => {
+        length += chunk.length;
+        ofTurn += chunk.length;
+      },
+      end: () => {
+        response.end();
+        if (length === bodies.bytes) ended += 1;
+      },
+      fail: (error: Error) => {
+        throw error;
+      },
+    };
+    receiveBody(request, limit, sink);
+  };
+  await whileServing(receive, async (port) => {
+    const child = spawn(
+      process.execPath,
+      ['--disable-sigusr1', '--eval', sender, String(port), String(bodies.connections), String(bodies.bytes)],
+      {
+        stdio: 'inherit',
+      },
+    );
+    try {
+      while (ended < bodies.connections) {
+        await nextTurn();
+        most = Math.max(most, ofTurn);
+        ofTurn = 0;
+      }
+    } finally {
+      child.kill();
+    }
+  });
+  // Each connection has its beginning, and what Node had buffered.
+  expect(most).toBeLessThanOrEqual((256 + bodies.connections * 192) * kibibyte);
+});
+
+it('a body fails whose client leaves before all that it sent is read', async () => {
+  const failed = Promise.withResolvers<Error>();
+  const receive: RequestListener = (request) => {
+    const end = (): void => {
+      failed.reject(new Error('the body was read'));
+    };
+    const flow = receiveBody(request, limit, { add: () => undefined, end, fail: failed.resolve });
+    flow.pause();
+    request.socket.once('end', () => request.socket.destroy());
+  };
+  await whileServing(receive, async (port) => {
+    connect(port, '127.0.0.1').end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nbytes');
+    expect(await failed.promise).toMatchObject({ status: 400, message: 'the body ended early' });
+  });
+});
