@@ -7,7 +7,7 @@ export const longTests = 'test/**/*.long.test.ts';
 
 /** Files that try more among the long tests than in `npm test` (`test/support/repetitions.ts`): more repetitions, or a whole matrix. */
 export const repeatedTests = [
-  'test/audit/{account-changes,crash,verify}.test.ts',
+  'test/audit/{account-changes,verify}.test.ts',
   'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
   'test/cli/audit-export.test.ts',
   'test/fuzz/verifiers.test.ts',
@@ -59,7 +59,7 @@ export const lightTests = globSync(
     cwd: import.meta.dirname,
     exclude: [
       longTests,
-      'test/audit/{account,required-syslog,service}.test.ts',
+      'test/audit/{required-syslog,service}.test.ts',
       'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
       // They measure the memory of their process.

@@ -5,7 +5,7 @@ import { commandTree, runnable } from '../../packaging/manual/command-tree.ts';
 import { programOf } from '../../src/cli/program.ts';
 import { codeBlocks } from './shell-blocks.ts';
 
-const guides = 'test/docs/guides.test.ts';
+const guides = 'test/docs/guides.long.test.ts';
 const installed = 'test/docs/installed.long.test.ts';
 const setup = 'test/cli/setup/setup.long.test.ts';
 const container = 'test/packaging/container.long.test.ts';
@@ -24,7 +24,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/activation.md': { rest: guides },
   'docs/api.md': { rest: guides, 'Clients from the OpenAPI document': registries },
   'docs/audit.md': { rest: installed },
-  'docs/backup.md': { rest: 'test/backup/backup.test.ts' },
+  'docs/backup.md': { rest: 'test/backup/backup.long.test.ts' },
   'docs/conformance.md': { Validators: 'test/conformance/conformance.ts' },
   'docs/console.md': { rest: installed },
   'docs/csc.md': { rest: guides, 'Example: pyHanko': 'test/docs/csc.test.ts' },

@@ -34,7 +34,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'guess the secret of one key': [
       'operations/keys.test.ts: are counted even if one-time passwords are right meanwhile',
       'kills/secrets.long.test.ts: a key that wrong passwords have locked is locked after kill -9',
-      'state/several-instances.test.ts: count failures together: twenty guesses at once at both are five',
+      'state/several-instances.long.test.ts: count failures together: twenty guesses at once at both are five',
     ],
     'try a few passwords on each of many keys': [
       'keys/sprayed-secrets.test.ts: are compared as often as its pace lets it, and then not even a right one is',
@@ -143,16 +143,16 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   'A member of the group that reads the configuration': {
     'use the token': ['service/booted.long.test.ts: keep them and the readers of logs from the token host'],
     'administer the service': ['service/booted.long.test.ts: let those administrate who are in the group for it'],
-    'learn a secret': ['cli/service-commands.test.ts: list and show say what is known of a key, and nothing of its secret'],
+    'learn a secret': ['cli/service-commands.long.test.ts: list and show say what is known of a key, and nothing of its secret'],
   },
   'An administrator': {
     'use the token but through the service': ['service/booted.long.test.ts: keep them and the readers of logs from the token host'],
     'give a command that changes something without a record': [
-      'cli/service-commands.test.ts: is each command but status, with who gave it, and the log verifies',
+      'cli/service-commands.long.test.ts: is each command but status, with who gave it, and the log verifies',
       'admin/socket.test.ts: tells the command the user of its peer, as known to the kernel',
     ],
     'learn the secret of a key': [
-      'cli/service-commands.test.ts: list and show say what is known of a key, and nothing of its secret',
+      'cli/service-commands.long.test.ts: list and show say what is known of a key, and nothing of its secret',
       'admin/socket.test.ts: carries out exactly the requests that the protocol has, whatever is sent',
     ],
     'keep another administrator out': [
@@ -162,8 +162,8 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   "Somebody who controls the daemon's process": {
     'copy a private key': ['token/token-client.test.ts: makes private keys sensitive, never extractable and for signing alone'],
     'use a key without a trace': [
-      'audit/account.test.ts: names a signature, and the MAC, that were made over the socket of the host',
-      'audit/account.test.ts: names what an authority signed without a record',
+      'audit/account.long.test.ts: names a signature, and the MAC, that were made over the socket of the host',
+      'audit/account.long.test.ts: names what an authority signed without a record',
     ],
     'guess secrets without limit': ['token/wrong-secrets.test.ts: ends 301 guesses after 30'],
     'change what the host has written': [
