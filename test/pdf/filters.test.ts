@@ -211,6 +211,21 @@ describe('a filter', () => {
     expect(work.decodableBytes).toBeLessThan(200_000_000);
   });
 
+  it('that fails takes nothing of what others may make, unless the file has less left than the stream may have', () => {
+    const work = new WorkLimit({ mustBeQuick: false });
+    const left = work.decodableBytes;
+    for (const [bytes, maxBytes] of [
+      [Buffer.from('789c0000', 'hex'), 1000],
+      [bomb, 1000],
+      [bomb, left],
+    ] as const)
+      expect(() => decodedBy(bytes.subarray(0, bytes.length - 9), '/Filter /Fl', maxBytes, work)).toThrow(PdfFault);
+    expect(work.decodableBytes).toBe(left);
+    work.decoded(left - 1000);
+    expect(() => decodedBy(bomb, '/Filter /Fl', 1001, work)).toThrow('in total');
+    expect(work.decodableBytes).toBe(-1);
+  });
+
   it.each<[string, string, string]>([
     ['damaged', '789c0000', '/Filter /FlateDecode'],
     ['cut off', deflateSync(Buffer.alloc(1000, 'abc')).subarray(0, 8).toString('hex'), '/Filter /FlateDecode'],

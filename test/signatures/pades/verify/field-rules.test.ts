@@ -117,9 +117,7 @@ describe('a field that is filled in', () => {
     ['a compressed one', { DecodeParms: new PdfDictionary() }, undefined],
     ['a form', { Type: new PdfName('XObject'), Subtype: new PdfName('Form') }, 'V of the field "Amount"'],
   ])('has a stream as its value: %s', (_, entries, reason) => {
-    const pdf = revised(signPdf(withForm()), (revision) =>
-      changing(revision, reference(12), { V: revision.add(stream('long', entries)) }),
-    );
+    const pdf = revised(signPdf(withForm()), (revision) => changing(revision, reference(12), { V: revision.add(stream('long', entries)) }));
     if (reason === undefined) expect(findingOf(pdf)).toBeUndefined();
     else expect(findingOf(pdf)).toContain(reason);
   });
