@@ -149,13 +149,15 @@ export interface HandMade {
   readonly field?: Readonly<Record<string, PdfObject>>;
   /** Number of an object that is the field, instead of a new one. */
   readonly existing?: number;
+  /** Changes more in the revision; `widget` is that of a new field. */
+  readonly change?: (revision: Revision, widget: PdfReference) => void;
   /** Makes the value from what it covers. */
   readonly value: (covered: Uint8Array) => Uint8Array;
 }
 
 /** Returns a PDF with a revision that has a signature in a new, invisible field. */
 export function signedByHand(pdf: Uint8Array, options: HandMade): Buffer {
-  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, value } = options;
+  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, change, value } = options;
   const revision = new Revision(new PdfFile(bytesInMemory(pdf)));
   const room = new SignatureRoom(4096);
   const signature = revision.add(
@@ -167,7 +169,11 @@ export function signedByHand(pdf: Uint8Array, options: HandMade): Buffer {
   if (existing !== undefined) changing(revision, reference(existing), { V: signature, ...field });
   const names = { Subtype: new PdfName('Widget'), FT: new PdfName('Sig'), T: textString(`Hand${revision.file.crossReference.size}`) };
   const added = { ...names, Rect: [0, 0, 0, 0], F: 132, P: firstPage(revision), V: signature, ...field };
-  if (existing === undefined) addToForm(revision, addAnnotation(revision, added));
+  if (existing === undefined) {
+    const widget = addAnnotation(revision, added);
+    addToForm(revision, widget);
+    change?.(revision, widget);
+  }
   const placed = room.placed(revision.write(), pdf.length);
   const whole = Buffer.concat([pdf, placed.revision]);
   const [, start, end] = placed.byteRange;
