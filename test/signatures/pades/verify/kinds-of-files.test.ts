@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { smallPdf } from '../../../support/small-pdf.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
-import { findingOf } from './revised-pdf.ts';
+import { madePdf, usualObjects } from '../../../pdf/made-pdf.ts';
+import { changing, findingOf, reference, revised, stream } from './revised-pdf.ts';
 import { rewritten } from './rewritten-pdf.ts';
 
 const weak = '--allow-weak-crypto';
@@ -22,6 +23,20 @@ describe('signatures one after another hold', () => {
     pdf = signPdf(pdf, { validateSignatures: true, XP7Providers: { PXP7Parameters: { visibleSignature: {} } } }, signing);
     pdf = signPdf(pdf, { validateSignatures: true }, signing);
     expect(findingOf(pdf, password)).toBeUndefined();
+  });
+});
+
+describe('what changed after a signature is found', () => {
+  const shapes = [{}, { shape: 'STREAM' }, { shape: 'OBJECT_STREAMS' }, { shape: 'OBJECT_STREAMS', isCompressed: true }] as const;
+  it.each(shapes)('in a file that is written as %j', (options) => {
+    const signed = signPdf(madePdf(usualObjects(), options));
+    expect(findingOf(revised(signed, (revision) => changing(revision, reference(3), {})))).toBeUndefined();
+    // A page leads to its content, resources to a font.
+    expect(findingOf(revised(signed, (revision) => revision.set(reference(7), stream('q Q'))))).toContain('object 7');
+    expect(findingOf(revised(signed, (revision) => changing(revision, reference(14), { X: 1 })))).toContain('object 14');
+    expect(findingOf(revised(signed, (revision) => changing(revision, reference(8), { X: 1 })))).toContain('object 8');
+    expect(findingOf(revised(signed, (revision) => revision.set(reference(13), null)))).toContain('object 13');
+    expect(findingOf(revised(signed, (revision) => changing(revision, reference(16), { Creator: null })))).toBeUndefined();
   });
 });
 

@@ -69,6 +69,32 @@ const broken: readonly (readonly [string, string, () => Buffer | Promise<Buffer>
     () => signedByHand(document, { subFilter: 'adbe.pkcs7.sha1', value: () => cms(sha1(Buffer.of()), ['-nodetach']) }),
   ],
   [
+    'no digest where it should contain one',
+    'does not contain the digest of the file',
+    () => signedByHand(document, { subFilter: 'adbe.pkcs7.sha1', value: (covered) => cms(sha1(covered)) }),
+  ],
+  [
+    'something behind its encoding',
+    'has other bytes than zeros behind its encoding',
+    () => signedByHand(document, { value: (covered) => Buffer.concat([cms(covered), Buffer.of(0, 1)]) }),
+  ],
+  [
+    'a raw value without a certificate',
+    'comes without the certificate of its signer',
+    () =>
+      signedByHand(document, { subFilter: 'adbe.x509.rsa_sha1', value: (covered) => octetString(sign('sha1', covered, rsa.privateKey)) }),
+  ],
+  [
+    'a raw value that is no octet string',
+    'has a value that is no octet string',
+    () =>
+      signedByHand(document, {
+        subFilter: 'adbe.x509.rsa_sha1',
+        entries: { Cert: new PdfString(rsa.certificate.der) },
+        value: (covered) => Buffer.concat([Buffer.of(0x03), octetString(sign('sha1', covered, rsa.privateKey)).subarray(1)]),
+      }),
+  ],
+  [
     'a content in a detached signature',
     'contains a content',
     () => signedByHand(document, { value: (covered) => cms(covered, ['-nodetach']) }),
