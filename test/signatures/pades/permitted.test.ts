@@ -78,6 +78,11 @@ describe('a document that allows no signature', () => {
 });
 
 describe('a combination of options', () => {
+  it.each([{}, { signatureField: 'seals.1' }])('has a picture that can be read, in any field: %j', (field) => {
+    const [, at] = refusalOf(() => signPdfWith(table, { visibleSignature: { ...field, image: 'AAAA' } }));
+    expect(at).toBe(`${px}/visibleSignature/image`);
+  });
+
   it.each([
     [
       { XP7Providers: { PXP7Parameters: { documentLock: true, docMDPLevel: 'LEVEL_2' } } },
