@@ -150,6 +150,15 @@ describe('an object', () => {
       else expect(plain(parser.object())).toEqual(whole);
     }
   });
+
+  it.each(['/Name', '/', '/A#4', '12', '-1.5', '12 0', '12 0 R', 'true', 'null', '(a)', '(a', '<41', '<', '<<', '[1', '% x'])(
+    'is not taken for another one if its window ends behind %j',
+    (text) => {
+      const parser = new ObjectParser({ bytes: Buffer.from(text, 'latin1'), offset: 0, isLast: false });
+      if (text === '(a)') expect(plain(parser.object())).toEqual({ string: 'a' });
+      else expect(() => parser.object()).toThrow(WindowTooShort);
+    },
+  );
 });
 
 const key = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)), maxLength: 12 });
