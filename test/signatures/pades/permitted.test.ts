@@ -78,8 +78,8 @@ describe('a document that allows no signature', () => {
 });
 
 describe('a combination of options', () => {
-  it.each([{}, { signatureField: 'seals.1' }])('has a picture that can be read, in any field: %j', (field) => {
-    const [, at] = refusalOf(() => signPdfWith(table, { visibleSignature: { ...field, image: 'AAAA' } }));
+  it.each([{}, { signatureField: 'seals.1' }])('has a picture that can be read, in any field: %j', (place) => {
+    const [, at] = refusalOf(() => signPdfWith(table, { visibleSignature: { ...place, image: 'AAAA' } }));
     expect(at).toBe(`${px}/visibleSignature/image`);
   });
 
