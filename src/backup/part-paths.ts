@@ -46,6 +46,8 @@ export function wrongParts(manifest: Manifest, config: Config): string[] {
     if (taken.has(part.path)) wrong.push(`${shown(part.path)}: the backup has two files for it`);
     taken.add(part.path);
   }
+  for (const path of taken)
+    if (isBelowAny(path, taken)) wrong.push(`${shown(path)}: the backup has a file in the place of a directory above it`);
   return wrong;
 }
 
@@ -92,6 +94,11 @@ function partFault({ name, kind, path, mode }: Part, { configuration, statePath,
     case 'about':
       return foreign(false);
   }
+}
+
+function isBelowAny(path: string, files: ReadonlySet<string>): boolean {
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above)) if (files.has(above)) return true;
+  return false;
 }
 
 function foreign(isOwn: boolean): string | undefined {

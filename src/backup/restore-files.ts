@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { removeAbandoned, unfinishedName } from '../service/abandoned-files.ts';
 import type { BackupFile } from './encrypted-file.ts';
-import { own } from './owners.ts';
+import { own, type MissingOwners } from './owners.ts';
 import { readBackup } from './read-backup.ts';
 import type { Target, Targets } from './restore-targets.ts';
 import { writeNew } from './work-directory.ts';
@@ -20,19 +20,6 @@ export interface RestoredFiles {
   readonly restored: readonly string[];
   /** Files that were in the way, by their new names. */
   readonly kept: readonly string[];
-  readonly notes: readonly string[];
-}
-
-/** Makes the directories that are missing, with their owners. */
-export function makeDirectories({ directories }: Targets): string[] {
-  return directories.flatMap((directory) => {
-    const first = mkdirSync(directory.path, { recursive: true, mode: 0o755 });
-    if (first === undefined) return [];
-    // The process's mask took rights from those above it, which others need to reach it.
-    for (let path = dirname(directory.path); path.startsWith(first); path = dirname(path))
-      own(path, { user: 'root', group: 'root', mode: 0o755 });
-    return own(directory.path, directory) ?? [];
-  });
 }
 
 /**
@@ -43,11 +30,10 @@ export function makeDirectories({ directories }: Targets): string[] {
 export async function restoreFiles(
   backup: BackupFile,
   { targets, existing, same }: Targets,
-  progress: (bytes: number) => void,
+  { progress, owners }: { readonly progress: (bytes: number) => void; readonly owners: MissingOwners },
 ): Promise<RestoredFiles> {
   const wanted = targets.filter((target) => !same.has(target.path));
   const byName = new Map(wanted.map((target) => [target.part.name, target]));
-  const notes: string[] = [];
   const written: Target[] = [];
   try {
     removeAbandoned(
@@ -62,8 +48,7 @@ export async function restoreFiles(
         const unfinished = unfinishedName(target.path, suffix);
         written.push(target);
         await writeNew(unfinished, content);
-        const fault = own(unfinished, { ...target.part, mode: target.part.mode & 0o666 });
-        if (fault !== undefined) notes.push(fault.replace(unfinished, target.path));
+        owners.add(target.path, own(unfinished, { ...target.part, mode: target.part.mode & 0o666 }));
       },
       progress,
     );
@@ -71,7 +56,7 @@ export async function restoreFiles(
     for (const kind of order)
       for (const target of written) if (target.part.kind === kind) renameSync(unfinishedName(target.path, suffix), target.path);
     for (const directory of new Set(written.map((target) => dirname(target.path)))) await syncDirectory(directory);
-    return { restored: written.map((target) => target.path), kept, notes };
+    return { restored: written.map((target) => target.path), kept };
   } catch (error) {
     for (const target of written) rmSync(unfinishedName(target.path, suffix), { force: true });
     throw error;

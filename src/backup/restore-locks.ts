@@ -11,29 +11,50 @@ interface Lock {
   release(): void;
 }
 
+interface Places {
+  readonly state: string | undefined;
+  readonly audit: string | undefined;
+  readonly account: string | undefined;
+}
+
+/** The database and the directories that have a lock. */
+function lockedPlaces({ audit, account }: Manifest, { root, targets }: Targets): Places {
+  const kinds = new Set(targets.map(({ part }) => part.kind));
+  return {
+    state: targets.find(({ part }) => part.kind === 'state')?.path,
+    audit: audit !== null && kinds.has('audit') ? join(root, audit.directory) : undefined,
+    account: account !== null && kinds.has('account') ? join(root, account.directory) : undefined,
+  };
+}
+
+/** Paths of the files that `lockForRestore` makes where there are none. */
+export function lockFiles(manifest: Manifest, targets: Targets): string[] {
+  const { state, audit, account } = lockedPlaces(manifest, targets);
+  return [
+    state === undefined ? [] : `${state}-lock`,
+    ...[audit, account].map((one) => (one === undefined ? [] : join(one, 'lock'))),
+  ].flat();
+}
+
 /**
  * Takes the locks that the service and the token host hold while they run, so that neither runs nor
  * starts during a restore. The directories must exist.
  * @throws {Error} if one of them runs
  */
-export function lockForRestore({ audit, account }: Manifest, { root, targets }: Targets): Lock {
+export function lockForRestore(manifest: Manifest, targets: Targets): Lock {
   const locks: Lock[] = [];
   const release = (): void => {
     for (const lock of locks) lock.release();
   };
   try {
-    const kinds = new Set(targets.map(({ part }) => part.kind));
-    const state = targets.find(({ part }) => part.kind === 'state');
-    if (state !== undefined) locks.push(ownedByDirectory(`${state.path}-lock`, () => claimAlone(state.path)));
+    const { state, audit, account } = lockedPlaces(manifest, targets);
+    if (state !== undefined) locks.push(ownedByDirectory(`${state}-lock`, () => claimAlone(state)));
     const directories = [
-      [kinds.has('audit') ? audit?.directory : undefined, 'the audit log'],
-      [kinds.has('account') ? account?.directory : undefined, 'the account of uses'],
+      [audit, 'the audit log'],
+      [account, 'the account of uses'],
     ] as const;
-    for (const [directory, what] of directories) {
-      if (directory === undefined) continue;
-      const path = join(root, directory);
-      locks.push(ownedByDirectory(join(path, 'lock'), () => new DirectoryLock(path, what)));
-    }
+    for (const [directory, what] of directories)
+      if (directory !== undefined) locks.push(ownedByDirectory(join(directory, 'lock'), () => new DirectoryLock(directory, what)));
     return { release };
   } catch (error) {
     release();

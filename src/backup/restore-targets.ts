@@ -58,11 +58,22 @@ export function restoreTargets(manifest: Manifest, config: Config, { chosen, roo
     if (kind === undefined) return [];
     return [{ ...directory, ...places?.directoryOwnership(kind), path }];
   });
+  const made = new Set(directories.map(({ path }) => path));
+  const nowhere = targets.filter(({ path }) => !made.has(dirname(path)) && !isDirectory(dirname(path)));
+  if (nowhere.length > 0)
+    throw new BackupFault(
+      ['nothing was restored', ...nowhere.map(({ part }) => `${part.path}: its directory is neither in the backup nor here`)].join('\n'),
+    );
   const isSame = ({ part, path }: Target): boolean =>
     isFile(path) && statSync(path).size === part.bytes && createHash('sha256').update(readFileSync(path)).digest('hex') === part.sha256;
   const configuration = targets.filter(({ part }) => part.kind === 'configuration');
   const same = new Set(configuration.filter(isSame).map(({ path }) => path));
   return { root, targets, directories, existing: [...existingFiles(manifest, targets, root)].filter((path) => !same.has(path)), same };
+}
+
+/** Also one that a symbolic link leads to. */
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function isFile(path: string): boolean {

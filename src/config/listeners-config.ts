@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { networkOf } from './network.ts';
 
 const noAccount = 0xffffffff;
 
@@ -45,11 +45,7 @@ const ClientRevocationLists = z
     'Files with the CRLs of the client CAs, in PEM or DER; each CA in clientCertificateAuthority needs one. Empty: revocation is not checked. The files are read again on reload; once a CRL has expired, all clients of its CA are refused.',
   );
 
-const Network = z.string().refine((text) => {
-  const [, address = '', prefix = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(text) ?? [];
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return prefix !== '' && Number(prefix) <= bits;
-}, 'not a network such as 192.0.2.7/32 or 2001:db8::/32');
+const Network = networkOf(/^(?<address>[0-9a-f.:]+)\/(?<prefix>\d{1,3})$/i, 'not a network such as 192.0.2.7/32 or 2001:db8::/32');
 
 const SharedAddresses = z
   .array(Network)

@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isPort, networkOf } from './network.ts';
 
 const FilePath = z.string().min(1);
-const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
 const Host = z
   .string()
   .regex(
@@ -11,11 +10,10 @@ const Host = z
     'not a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
   )
   .refine((text) => isPort(/:(\d+)$/.exec(text)?.[1] ?? '1'), 'a port is from 1 to 65535');
-const Network = z.string().refine((text) => {
-  const [, address = '', prefix = '', port = '1'] = /^([0-9a-f.:]+)\/(\d{1,3})(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return prefix !== '' && Number(prefix) <= bits && isPort(port);
-}, 'not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080');
+const Network = networkOf(
+  /^(?<address>[0-9a-f.:]+)\/(?<prefix>\d{1,3})(?::(?<port>\d{1,5}))?$/i,
+  'not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080',
+);
 const Url = z.url({ protocol: /^https?$/ });
 
 /** Requests to servers named by certificates, callers or this configuration. */
@@ -30,7 +28,7 @@ export const OutgoingConfig = z.strictObject({
     .array(Network)
     .default([])
     .describe(
-      'Networks with non-public addresses to which requests are allowed, on every port or on one: 10.1.0.0/16, 10.1.0.0/16:8080, fd00::/8:80.',
+      'Networks with non-public addresses to which requests are allowed, on every port or on one: 10.1.0.0/16, 10.1.0.0/16:8080, fd00::/8:80. The address has no bits beyond the prefix.',
     ),
   timeoutSeconds: z.number().positive().max(120).default(10).describe('Maximum duration of one exchange in seconds.'),
   totalSeconds: z
@@ -68,7 +66,7 @@ export const RevocationConfig = z.strictObject({
     .array(FilePath)
     .default([])
     .describe(
-      'PEM files with authorities of other systems. Servers that their certificates and those below them name are asked (URLSource CERTIFICATE), as for the authorities of this service and timeStamps.anchors. A server that any other certificate names is asked only if its host is in outgoing.clientHosts.',
+      'PEM files with authorities of other systems (CA certificates; others are refused). Servers that their certificates and those below them name are asked (URLSource CERTIFICATE), as for the authorities of this service and timeStamps.anchors. A server that any other certificate names is asked only if its host is in outgoing.clientHosts.',
     ),
 });
 export type RevocationConfig = z.output<typeof RevocationConfig>;

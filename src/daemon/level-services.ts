@@ -17,6 +17,9 @@ import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
 
+/** As encoded. */
+const v3 = 2;
+
 /** The service's own authorities and their services, which signatures use without HTTP. */
 export interface OwnServices {
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
@@ -57,7 +60,7 @@ export function levelServices(config: LevelConfig, own: OwnServices): LevelServi
     return { anchors: [...anchors, ...chain.slice(-1)], intermediates: chain.slice(1, -1) };
   };
   const ownChains = [...own.authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
-  const named = [...revocation.anchors.flatMap((file) => anchorsIn('revocation.anchors', file)), ...readableCertificates(ownChains)];
+  const named = [...revocation.anchors.flatMap(namingAnchorsIn), ...readableCertificates(ownChains)];
   const stampUrls = timeStamps.urls.map((url) => new URL(url));
   const ownAuthority = ownAuthorities(config, own);
   return {
@@ -136,6 +139,19 @@ function anchorsIn(member: string, file: string): PathCertificate[] {
     throw new ConfigError(`${member}: ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
   throw new ConfigError(`${member}: ${file}: no certificate in it`);
+}
+
+/**
+ * The holder of a certificate that is no authority's could issue others, and have requests sent to
+ * any host that they name. Certificates before version 3 do not tell what they are.
+ */
+function namingAnchorsIn(file: string): PathCertificate[] {
+  const anchors = anchorsIn('revocation.anchors', file);
+  const other = anchors.find(({ version, isCa }) => version === v3 && !isCa);
+  if (other === undefined) return anchors;
+  throw new ConfigError(
+    `revocation.anchors: ${file}: the certificate with serial number ${Buffer.from(other.serialNumber).toString('hex')} is not that of an authority (basicConstraints without cA); name the one that issued it`,
+  );
 }
 
 function readText(name: string, file: string): string {

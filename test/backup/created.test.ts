@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
@@ -34,6 +34,15 @@ function configuration(more = ''): Config {
   const text = configurationText({ directory: at('etc'), state: at('state'), audit: at('audit'), more });
   writeFileSync(at('etc', 'signetd.yaml'), text.replace('host: external', `host: external, accountDirectory: ${at('account')}`));
   return loadConfig(at('etc', 'signetd.yaml'));
+}
+
+/** Of a file descriptor; that of the listing itself is gone by now. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
 }
 
 const time = '2026-03-02T10:15:30.123Z';
@@ -167,6 +176,24 @@ describe('a backup', () => {
       ['account/account-0-00000001.jsonl', line.length],
       ...[id, `${id.slice(1)}1`].toSorted().map((name) => [`transfer/${name}`, files[name]?.length]),
     ]);
+  });
+
+  it('leaves no file open, whether it is made or not', async () => {
+    const opened = (): string[] =>
+      readdirSync('/proc/self/fd')
+        .map(targetOf)
+        .filter((path) => path.startsWith(directory));
+    await writeState();
+    writeLog([opening(1)]);
+    const config = configuration();
+    await backup(config);
+    expect(opened()).toEqual([]);
+    await expect(backup(config)).rejects.toThrow('EEXIST');
+    expect(opened()).toEqual([]);
+    rmSync(at('audit'), { recursive: true });
+    writeFileSync(at('audit'), 'no directory');
+    await expect(backup(config, { output: at('other.age') })).rejects.toThrow();
+    expect(opened()).toEqual([]);
   });
 
   it('is not made without a state, and nothing is left of it', async () => {

@@ -387,22 +387,53 @@ describe('a backup whose digest is known', () => {
 
   it('is refused over anything with the name of one of its files, also a symbolic link that leads nowhere', async () => {
     const sha256 = await made({});
-    mkdirSync(join(root, 'to/var/lib/signetd'), { recursive: true });
+    for (const path of ['to/var/lib/signetd', 'to/etc/signetd']) mkdirSync(join(root, path), { recursive: true });
     const link = join(root, 'to/var/lib/signetd/state.sqlite');
     symlinkSync('nowhere', link);
     const { status, stderr } = await restore('--sha256', sha256);
     expect([status, stderr]).toEqual([5, expect.stringContaining('state.sqlite')]);
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
-    expect(readdirSync(join(root, 'to'))).toEqual(['var']);
+    expect(readdirSync(join(root, 'to/etc/signetd'))).toEqual([]);
   });
 
   it('is refused in words where a file stands in the way of a directory', async () => {
-    const directories = [{ path: '/etc/signetd', user: 'root', group: 'root', mode: 0o755 }];
+    const directories = ['/etc/signetd', '/var/lib/signetd'].map((path) => ({ path, user: 'root', group: 'root', mode: 0o755 }));
     const sha256 = await made({ manifest: { directories } });
     mkdirSync(join(root, 'to'));
     writeFileSync(join(root, 'to/etc'), '');
     chmodSync(join(root, 'to/etc'), 0o600);
     const { status, stderr } = await restore('--sha256', sha256);
     expect([status, stderr]).toEqual([5, expect.stringMatching(/ENOTDIR|EEXIST/)]);
+  });
+
+  it('and lacks a directory of its files is refused in words, and leaves none behind', async () => {
+    const directories = [{ path: '/etc/signetd', user: 'root', group: 'root', mode: 0o755 }];
+    await refused(
+      '/var/lib/signetd/state.sqlite: its directory is neither in the backup nor here',
+      ...['--sha256', await made({ manifest: { directories } })],
+    );
+  });
+
+  it('leaves no directory behind where one of them cannot be made', async () => {
+    const directories = ['/etc/signetd', '/var/lib/signetd'].map((path) => ({ path, user: 'root', group: 'root', mode: 0o755 }));
+    const sha256 = await made({ manifest: { directories } });
+    mkdirSync(join(root, 'to'));
+    symlinkSync('nowhere', join(root, 'to/var'));
+    const { status, stderr } = await restore('--sha256', sha256);
+    expect([status, stderr]).toEqual([5, expect.stringContaining('the backup was not restored completely')]);
+    expect(readdirSync(join(root, 'to'))).toEqual(['var']);
+  });
+
+  it.skipIf(process.geteuid?.() !== 0)('tells once of the owners that this machine lacks', async () => {
+    const directories = ['/etc/signetd', '/var/lib/signetd'].map((path) => ({ path, user: 'nosuch', group: 'nosuch', mode: 0o755 }));
+    const foreign = ['/etc/signetd/tls/server.pem', '/etc/signetd/ca.pem'].map((path): [Part, Uint8Array] => [
+      { ...configurationPart(path), user: 'nosuch', group: 'nosuch' },
+      Buffer.from('x'),
+    ]);
+    const tls = { path: '/etc/signetd/tls', user: 'root', group: 'root', mode: 0o755 };
+    const { status, stderr } = await restore('--sha256', await made({ parts: foreign, manifest: { directories: [...directories, tls] } }));
+    expect([status, stderr.match(/this machine has no/g)]).toEqual([0, ['this machine has no']]);
+    expect(stderr).toContain('no user "nosuch", no group "nosuch": ');
+    expect(stderr).toContain('and 3 more files and directories belong to root');
   });
 });

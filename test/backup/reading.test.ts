@@ -10,7 +10,7 @@ import { checkDigest, readEncrypted, writeEncrypted, type BackupFile } from '../
 import { Manifest, type Part } from '../../src/backup/manifest.ts';
 import { decrypterWith, encrypterFor } from '../../src/backup/operator-keys.ts';
 import { readBackup, type TakePart } from '../../src/backup/read-backup.ts';
-import { lockForRestore } from '../../src/backup/restore-locks.ts';
+import { lockFiles, lockForRestore } from '../../src/backup/restore-locks.ts';
 import { restoreTargets, type Targets } from '../../src/backup/restore-targets.ts';
 import { verifyBackup, type Verified } from '../../src/backup/verify-backup.ts';
 import { WorkDirectory, writeNew } from '../../src/backup/work-directory.ts';
@@ -86,6 +86,24 @@ describe('a backup that is read', () => {
     ['with bytes that are no archive', [Buffer.alloc(1024, 7)], 'it is not a tar archive'],
   ])('%s is refused', async (_what, entries, words) => {
     await expect(readBackup(await backupOf(entries), leave, progress)).rejects.toThrow(words);
+  });
+
+  it('is one of age, and encrypted to the key that is given', async () => {
+    const path = join(directory, 'none.age');
+    const read = async (): Promise<unknown> =>
+      readBackup({ path, decrypter: decrypterWith(operator.identity), sha256: undefined }, leave, progress);
+    writeFileSync(path, 'not a file of age');
+    await expect(read()).rejects.toThrow('not a file of age, or its beginning is damaged');
+    const other = new Operator();
+    await encrypted(path, other.recipient, archive([manifestEntry(manifestOf([]))]));
+    other.remove();
+    await expect(read()).rejects.toThrow('the file is not encrypted to this key, or its beginning is damaged');
+  });
+
+  it('has a name for each part, inside the archive', () => {
+    const isGood = (name: string): boolean => Manifest.safeParse(manifestOf([about(name)])).success;
+    expect(['a', 'a/b', '..a', 'a..', 'n'.repeat(4096)].map(isGood)).toEqual([true, true, true, true, true]);
+    expect(['', '/a', '..', 'a/../b', 'a/..', 'n'.repeat(4097)].map(isGood)).toEqual([false, false, false, false, false, false]);
   });
 
   it('gives each part to whoever takes it, checks what is left, and counts the bytes', async () => {
@@ -291,7 +309,7 @@ describe('the locks of a restore', () => {
     'the account': () => new DirectoryLock(at('var/lib/signetd-token/account'), 'the account of uses'),
   };
   beforeEach(() => {
-    for (const path of ['var/lib/signetd', 'var/log/signetd/audit', 'var/lib/signetd-token/account'])
+    for (const path of ['etc/signetd', 'var/lib/signetd', 'var/log/signetd/audit', 'var/lib/signetd-token/account'])
       mkdirSync(at(path), { recursive: true });
   });
 
@@ -310,8 +328,11 @@ describe('the locks of a restore', () => {
 
   it('have files that are only for their owner', () => {
     lockForRestore(manifest, targets('state', 'audit')).release();
-    for (const path of ['var/lib/signetd/state.sqlite-lock', 'var/log/signetd/audit/lock', 'var/lib/signetd-token/account/lock'])
-      expect((statSync(at(path)).mode & 0o777).toString(8)).toBe('600');
+    const paths = ['var/lib/signetd/state.sqlite-lock', 'var/log/signetd/audit/lock', 'var/lib/signetd-token/account/lock'];
+    expect(lockFiles(manifest, targets('state', 'audit'))).toEqual(paths.map(at));
+    expect(lockFiles(manifest, targets('state'))).toEqual(paths.slice(0, 1).map(at));
+    expect(lockFiles(manifest, targets('configuration'))).toEqual([]);
+    for (const path of paths) expect((statSync(at(path)).mode & 0o777).toString(8)).toBe('600');
     expect(existsSync(at('var/lib/signetd/state.sqlite'))).toBe(false);
   });
 });

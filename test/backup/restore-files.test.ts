@@ -5,7 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { BackupFault, type BackupFile } from '../../src/backup/encrypted-file.ts';
 import type { Manifest, Part } from '../../src/backup/manifest.ts';
 import { decrypterWith } from '../../src/backup/operator-keys.ts';
-import { makeDirectories, restoreFiles } from '../../src/backup/restore-files.ts';
+import { MissingOwners } from '../../src/backup/owners.ts';
+import { RestoreDirectories } from '../../src/backup/restore-directories.ts';
+import { restoreFiles } from '../../src/backup/restore-files.ts';
 import { choices, restoreTargets, type Choice, type Targets } from '../../src/backup/restore-targets.ts';
 import { fileName } from '../../src/audit/file-names.ts';
 import { parseConfig } from '../../src/config/config.ts';
@@ -78,7 +80,13 @@ async function made(manifest: Manifest, change: (bytes: Buffer) => Buffer = (byt
 const to = (): string => join(root, 'to');
 const targetsOf = (manifest: Manifest, chosen: readonly Choice[] = choices): Targets =>
   restoreTargets(manifest, config, { chosen: new Set(chosen), root: to(), places: undefined });
-const progress = (): void => undefined;
+const quiet = { progress: (): void => undefined, owners: new MissingOwners() };
+
+function makeDirectories(targets: Targets): string[] {
+  const owners = new MissingOwners();
+  new RestoreDirectories().make(targets, owners);
+  return owners.notes();
+}
 
 /** All files below the root, with their contents. */
 function files(directory = to(), prefix = ''): Record<string, string> {
@@ -152,6 +160,32 @@ describe('the directories of a restore', () => {
     ]);
     expect(existsSync(join(to(), 'unneeded'))).toBe(false);
   });
+
+  it('go again with the locks in them if it fails, but none that was there, or has files', () => {
+    mkdirSync(join(to(), 'var/lib'), { recursive: true });
+    const directories = new RestoreDirectories();
+    directories.make(targetsOf(everything()), new MissingOwners());
+    const [lock, foreign] = ['var/lib/signetd/state.sqlite-lock', 'var/lib/lock'].map((path) => join(to(), path));
+    for (const path of [lock, foreign, join(to(), 'etc/signetd/tls/other.pem')]) writeFileSync(path ?? '', '');
+    directories.remove([lock ?? '', foreign ?? '']);
+    expect(Object.keys(files()).toSorted()).toEqual(['/etc/signetd/tls/other.pem', '/var/lib/lock']);
+    expect(readdirSync(join(to(), 'var'))).toEqual(['lib']);
+    expect(readdirSync(join(to(), 'var/lib'))).toEqual(['lock']);
+  });
+
+  it('are those that the backup has, or that are there: without one nothing is restored', () => {
+    const manifest = everything();
+    const without = { ...manifest, directories: manifest.directories.filter(({ path }) => path !== '/etc/signetd/tls') };
+    const words = 'nothing was restored\n/etc/signetd/tls/server.pem: its directory is neither in the backup nor here';
+    expect(() => targetsOf(without)).toThrow(words);
+    expect(targetsOf(without, ['state']).targets).toHaveLength(1);
+    mkdirSync(join(to(), 'etc/signetd'), { recursive: true });
+    writeFileSync(join(to(), 'etc/signetd/tls'), '');
+    expect(() => targetsOf(without)).toThrow(words);
+    rmSync(join(to(), 'etc/signetd/tls'));
+    mkdirSync(join(to(), 'etc/signetd/tls'));
+    expect(targetsOf(without).targets).toHaveLength(5);
+  });
 });
 
 describe('a restore', () => {
@@ -161,8 +195,8 @@ describe('a restore', () => {
     writeFileSync(join(to(), configPath), configurationText(), { mode: 0o604 });
     for (const end of ['', '-wal']) writeFileSync(join(to(), `var/lib/signetd/state.sqlite${end}`), `old${end}`);
     const targets = targetsOf(manifest);
-    const { restored, kept, notes } = await restoreFiles(await made(manifest), targets, progress);
-    expect(notes).toEqual([]);
+    const { restored, kept } = await restoreFiles(await made(manifest), targets, quiet);
+    expect(quiet.owners.notes()).toEqual([]);
     expect(restored).toHaveLength(4);
     expect(kept.map((path) => path.slice(to().length).replace(/\d{8}T\d{6}Z/, 'TIME'))).toEqual([
       '/var/lib/signetd/state.sqlite.before-restore-TIME',
@@ -187,7 +221,7 @@ describe('a restore', () => {
     makeDirectories(targetsOf(manifest));
     const targets = targetsOf(manifest);
     const loose = { ...targets, targets: targets.targets.map((target, index) => ({ ...target, part: parts[index] ?? target.part })) };
-    const { restored } = await restoreFiles(await made(manifest), loose, progress);
+    const { restored } = await restoreFiles(await made(manifest), loose, quiet);
     for (const path of restored) expect((statSync(path).mode & 0o7777).toString(8)).toBe('666');
   });
 
@@ -198,7 +232,7 @@ describe('a restore', () => {
     const manifest = everything();
     makeDirectories(targetsOf(manifest));
     writeFileSync(join(to(), 'var/lib/signetd/state.sqlite'), 'old');
-    await expect(restoreFiles(await made(manifest, change), targetsOf(manifest), progress)).rejects.toThrow(BackupFault);
+    await expect(restoreFiles(await made(manifest, change), targetsOf(manifest), quiet)).rejects.toThrow(BackupFault);
     expect(files()).toEqual({ '/var/lib/signetd/state.sqlite': 'old' });
   });
 
@@ -209,7 +243,7 @@ describe('a restore', () => {
     // Two things in the way by the same name cannot be kept.
     writeFileSync(join(to(), configPath), 'old');
     const path = join(to(), configPath);
-    await expect(restoreFiles(await made(manifest), { ...targets, existing: [path, path] }, progress)).rejects.toThrow(/exists|ENOENT/);
+    await expect(restoreFiles(await made(manifest), { ...targets, existing: [path, path] }, quiet)).rejects.toThrow(/exists|ENOENT/);
     expect(Object.keys(files()).filter((name) => name.includes('.restoring'))).toEqual([]);
   });
 });

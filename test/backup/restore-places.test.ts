@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PartKind } from '../../src/backup/manifest.ts';
+import type { Part, PartKind } from '../../src/backup/manifest.ts';
+import { wrongParts } from '../../src/backup/part-paths.ts';
 import { outOfBounds, RestorePlaces } from '../../src/backup/restore-places.ts';
 import { restoreTargets, type Choice } from '../../src/backup/restore-targets.ts';
 import { parseConfig } from '../../src/config/config.ts';
@@ -112,6 +113,29 @@ describe('a backup of unknown origin', () => {
   });
 });
 
+describe('the parts of a backup', () => {
+  it.each<[string, Part, string[]]>([
+    [
+      'a text with a path',
+      partOf('about', 'README.txt', '/etc/signetd/README.txt'),
+      ['/etc/signetd/README.txt: no backup has such a file'],
+    ],
+    ['a text of another name', partOf('about', 'README', null), ['README: no backup has such a file']],
+    [
+      'a file above another',
+      configurationPart('/etc/signetd'),
+      [
+        '/etc/signetd: the configuration in the backup does not name this path',
+        '/etc/signetd/signetd.yaml: the backup has a file in the place of a directory above it',
+      ],
+    ],
+    ['a file beside another', configurationPart('/etc/signetd/ca.pem'), []],
+  ])('are right or wrong: %s', (_what, part, faults) => {
+    const config = parseConfig(configPath, configurationText());
+    expect(wrongParts(manifestOf([configurationPart(configPath), part]), config)).toEqual(faults);
+  });
+});
+
 describe('what is there already', () => {
   const config = parseConfig(configPath, configurationText());
   const found = (chosen: readonly Choice[]): { readonly existing: readonly string[]; readonly same: readonly string[] } => {
@@ -120,7 +144,12 @@ describe('what is there already', () => {
       configurationPart('/etc/signetd/ca.pem', Buffer.from('text')),
       partOf('state', 'state/state.sqlite', '/var/lib/signetd/state.sqlite', Buffer.from('text')),
     ];
-    const { existing, same } = restoreTargets(manifestOf(parts), config, { chosen: new Set(chosen), root, places: undefined });
+    const directories = ['/etc/signetd', '/var/lib/signetd'].map((path) => ({ path, user: 'root', group: 'root', mode: 0o755 }));
+    const { existing, same } = restoreTargets(manifestOf(parts, { directories }), config, {
+      chosen: new Set(chosen),
+      root,
+      places: undefined,
+    });
     return { existing: existing.map((path) => path.slice(root.length)), same: [...same].map((path) => path.slice(root.length)) };
   };
   const put = (path: string, text: string): void => {

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
+import { ListenersConfig } from '../../src/config/listeners-config.ts';
 import { closestName } from '../../src/config/closest-name.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-config-'));
@@ -72,13 +73,44 @@ describe('a fault of the configuration', () => {
     expect(faults.join('\n')).not.toMatch(/hunt/);
   });
 
-  it.each([
+  it.each<[string, unknown[]]>([
     ['clientHosts: ["tsa.example.org:65536"]', ['outgoing.clientHosts.0: a port is from 1 to 65535']],
     ['clientHosts: ["*.example.org:0"]', ['outgoing.clientHosts.0: a port is from 1 to 65535']],
     ['privateNetworks: ["10.0.0.0/8:65536"]', ['outgoing.privateNetworks.0: not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080']],
+    [
+      'privateNetworks: ["10.1.0.5/16"]',
+      [
+        'outgoing.privateNetworks.0: 10.1.0.5 has bits beyond its prefix: write 10.1.0.0/16 for the network, or 10.1.0.5/32 for this address alone',
+      ],
+    ],
+    [
+      'privateNetworks: ["255.255.255.255/31:80"]',
+      [expect.stringContaining('write 255.255.255.254/31:80 for the network, or 255.255.255.255/32:80 ')],
+    ],
+    ['privateNetworks: ["10.0.0.1/0"]', [expect.stringContaining('write 0.0.0.0/0 for')]],
+    ['privateNetworks: ["fd12:3456::1/8"]', [expect.stringContaining('write fd00::/8 for the network, or fd12:3456::1/128 ')]],
+    ['privateNetworks: ["2001:DB8:0:0:1:0:0:1/64"]', [expect.stringContaining('write 2001:db8::/64 for the network')]],
+    ['privateNetworks: ["::ffff:10.1.2.3/120:8080"]', [expect.stringContaining('write ::ffff:a01:200/120:8080 for the network')]],
+    ['privateNetworks: ["::1/0"]', [expect.stringContaining('write ::/0 for the network')]],
+    ['privateNetworks: ["10.0.0.0/33"]', ['outgoing.privateNetworks.0: not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080']],
+    ['privateNetworks: ["::/129"]', ['outgoing.privateNetworks.0: not a network such as 10.0.0.0/8 or 10.0.0.0/8:8080']],
+    [
+      'privateNetworks: ["10.1.0.0/16", "10.1.0.5/32:80", "0.0.0.0/0", "::/0", "FD00:0::/8:80", "::1/128", "::ffff:0:0/96", "1:2:3:4:5:6:7:8/125"]',
+      [],
+    ],
     ['clientHosts: ["[2001:db8::1]", "[2001:db8::1]:65535", "tsa.example.org:1"]', []],
-  ])('is a port that there is not: %s', (members, faults) => {
+  ])('is a port or a network that there is not: %s', (members, faults) => {
     expect(faultsOf(`${good}outgoing: { ${members} }\n`).map((line) => line.replace(/^(:\d+)+: /, ''))).toEqual(faults);
+  });
+
+  it.each([
+    ['192.0.2.7/24', 'write 192.0.2.0/24 for the network, or 192.0.2.7/32 for'],
+    ['192.0.2.7/33', 'not a network such as 192.0.2.7/32 or 2001:db8::/32'],
+    ['192.0.2.7/32:80', 'not a network such as 192.0.2.7/32 or 2001:db8::/32'],
+  ])('is a network of shared addresses that there is not: %s', (network, words) => {
+    const { error } = ListenersConfig.shape.api.shape.sharedAddresses.safeParse([network]);
+    expect(error?.message).toContain(words);
+    expect(ListenersConfig.shape.api.shape.sharedAddresses.parse(['192.0.2.7/32', '2001:db8::/32'])).toHaveLength(2);
   });
 
   it('takes aliases of anchors that are there', () => {

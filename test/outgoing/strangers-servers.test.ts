@@ -18,6 +18,15 @@ afterAll(async () => {
 
 const notAllowed = /no configured authority vouches for the certificate .* callers may not name the host (127\.0\.0\.2|localhost)/;
 
+describe('a certificate vouches for no server', () => {
+  test("that is no authority's: the configuration that names it is refused", async () => {
+    const { certificate } = strangers.person();
+    await expect(strangers.outcome({ anchors: [certificate] }, strangers.signer())).rejects.toThrow(
+      /^revocation\.anchors: .*: the certificate with serial number [0-9a-f]+ is not that of an authority/,
+    );
+  });
+});
+
 describe("a server that a stranger's certificate names is not asked", () => {
   test.each([
     ['an OCSP responder', () => [ocspAt(`${strangers.base}/ocsp`)], /^REVOCATION_UNAVAILABLE: the OCSP responder/],

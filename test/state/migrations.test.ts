@@ -81,3 +81,18 @@ it('a migration is carried out although one with a higher number has been before
   expect(await store.run('findServiceKey', 'nothing')).toBeUndefined();
   await store.close();
 });
+
+it('the sums of kept answers have one row for each client and counter', async () => {
+  const path = join(directory, 'sums.sqlite');
+  await (await openSqliteStore(path)).close();
+  const database = new DatabaseSync(path);
+  const columns = database.prepare('select name, type, "notnull" as isRequired, pk from pragma_table_info(?)').all('kept_bytes');
+  expect(columns.map((column) => Object.values(column))).toEqual([
+    ['client', 'TEXT', 1, 1],
+    ['counter', 'TEXT', 1, 2],
+    ['bytes', 'bigint', 1, 0],
+  ]);
+  const indexed = database.prepare('select name from pragma_index_info(?)').all('kept_answers_client');
+  expect(indexed.map(({ name }) => name)).toEqual(['client', 'ends_at']);
+  database.close();
+});

@@ -7,8 +7,10 @@ import { findTail } from '../../audit/find-tail.ts';
 import { BackupFault, type BackupFile } from '../../backup/encrypted-file.ts';
 import type { Manifest } from '../../backup/manifest.ts';
 import { restoreDatabase } from '../../backup/restore-database.ts';
-import { makeDirectories, restoreFiles } from '../../backup/restore-files.ts';
-import { lockForRestore } from '../../backup/restore-locks.ts';
+import { MissingOwners } from '../../backup/owners.ts';
+import { RestoreDirectories } from '../../backup/restore-directories.ts';
+import { restoreFiles } from '../../backup/restore-files.ts';
+import { lockFiles, lockForRestore } from '../../backup/restore-locks.ts';
 import { RestorePlaces } from '../../backup/restore-places.ts';
 import { choices, restoreTargets, type Choice, type Targets } from '../../backup/restore-targets.ts';
 import type { Verified } from '../../backup/verify-backup.ts';
@@ -67,11 +69,8 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
   if (root === '/') await checkStopped(configPath);
   const database = manifest.state.kind === 'postgresql' && chosen.has('state') ? databaseOf(configPath) : undefined;
   await checkEmpty(manifest, targets, { database, replace: options.replace, root });
-  const notes = await inOneStep(async () => Promise.resolve(makeDirectories(targets)));
-  const lock = locked(manifest, targets);
-  const restored = await inOneStep(async () => restoreAll(backup, targets, database)).finally(() => {
-    lock.release();
-  });
+  const owners = new MissingOwners();
+  const restored = await putInPlace(backup, { manifest, targets, database, owners });
   const compared = await compare(configPath, root);
   const { names, kept } = restored;
   return {
@@ -82,8 +81,7 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
     ])}${compared.text}`,
     faults: compared.faults,
     notes: [
-      ...notes,
-      ...restored.notes,
+      ...owners.notes(),
       ...compared.notes,
       ...(manifest.secrets.length === 0 ? [] : [`not in the backup, put them in place: ${secretsOf(manifest)}`]),
       ...(await laterLog(manifest, chosen, root)),
@@ -118,18 +116,43 @@ function placesHere(configPath: string, allowed: readonly string[]): RestorePlac
 interface RestoredAll {
   readonly names: readonly string[];
   readonly kept: readonly string[];
-  readonly notes: readonly string[];
 }
 
-async function restoreAll(backup: BackupFile, targets: Targets, database: PostgresqlConfig | undefined): Promise<RestoredAll> {
+interface Wanted {
+  readonly manifest: Manifest;
+  readonly targets: Targets;
+  readonly database: PostgresqlConfig | undefined;
+  readonly owners: MissingOwners;
+}
+
+/** Makes the directories, takes the locks and restores; what was made for a failure goes again. */
+async function putInPlace(backup: BackupFile, wanted: Wanted): Promise<RestoredAll> {
+  const { manifest, targets, owners } = wanted;
+  const directories = new RestoreDirectories();
+  try {
+    await inOneStep(async () => {
+      directories.make(targets, owners);
+      return Promise.resolve();
+    });
+    const lock = locked(manifest, targets);
+    return await inOneStep(async () => restoreAll(backup, wanted)).finally(() => {
+      lock.release();
+    });
+  } catch (error) {
+    directories.remove(lockFiles(manifest, targets));
+    throw error;
+  }
+}
+
+async function restoreAll(backup: BackupFile, { targets, database, owners }: Wanted): Promise<RestoredAll> {
   const progress = showProgress({ work: 'backup restore', unit: 'bytes', total: statSync(backup.path).size });
   const at = (bytes: number): void => {
     progress.at(bytes);
   };
   try {
-    const { restored, kept, notes } = await restoreFiles(backup, targets, at);
+    const { restored, kept } = await restoreFiles(backup, targets, { progress: at, owners });
     const schema = database === undefined ? undefined : await restoreDatabase(backup, database, at);
-    return { names: restored, kept: schema === undefined ? kept : [...kept, `schema ${schema} of the database`], notes };
+    return { names: restored, kept: schema === undefined ? kept : [...kept, `schema ${schema} of the database`] };
   } finally {
     progress.end();
   }
