@@ -44,13 +44,13 @@ describe('the keys of state and token', () => {
 
   it('are needed where state or configuration name them; a public key is none', async () => {
     const { matching, gaps } = await compareWithToken(config, [object(stored, 'public key')]);
-    expect([matching, gaps.map(({ id, what, isNeeded }) => [id, what, isNeeded]).toSorted()]).toEqual([
-      0,
-      [
-        [stored, `key ${reference} of tenant demo`, true],
-        [authority, 'the key of the certificate authority issuing', true],
-      ].toSorted(),
-    ]);
+    expect(matching).toBe(0);
+    expect(new Map(gaps.map(({ id, what, isNeeded }) => [id, [what, isNeeded]]))).toEqual(
+      new Map([
+        [stored, [`key ${reference} of tenant demo`, true]],
+        [authority, ['the key of the certificate authority issuing', true]],
+      ]),
+    );
   });
 
   it.each<[KeyId, RegExp]>([
@@ -63,7 +63,9 @@ describe('the keys of state and token', () => {
     [newKeyId('ocsp'), /^a service key/],
   ])('are on the token alone: %s', async (id, what) => {
     const { orphans, gaps } = await compareWithToken(config, [object(stored), object(authority), object(id)]);
-    expect([orphans, gaps]).toEqual([[{ id, what: expect.stringMatching(what), advice: expect.any(String), isNeeded: false }], []]);
+    expect([orphans.map((one) => [one.id, one.isNeeded]), gaps]).toEqual([[[id, false]], []]);
+    expect(orphans[0]?.what).toMatch(what);
+    expect(orphans[0]?.advice).not.toBe('');
   });
 
   it('are a MAC key that no secret was made with yet', async () => {
