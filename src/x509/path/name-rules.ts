@@ -40,6 +40,11 @@ function isSameForm(base: GeneralName, name: GeneralName): boolean {
   return base.kind === 'other' ? name.kind === 'other' && name.tag === base.tag : base.kind === name.kind;
 }
 
+/** A host in the form in which hosts are compared: `host.example.` is the same host. */
+function comparable(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '');
+}
+
 /** Whether a name lies in a subtree; false if their forms differ. */
 function isInSubtree(name: GeneralName, base: GeneralName): boolean {
   if (name.kind === 'directory' && base.kind === 'directory') return isWithin(name.name, base.name);
@@ -49,9 +54,9 @@ function isInSubtree(name: GeneralName, base: GeneralName): boolean {
     case 'email':
       return isMailboxOf(name.text, base.text);
     case 'dns':
-      return isHostBelow(name.text.toLowerCase(), base.text.toLowerCase().replace(/^\./, ''));
+      return isHostBelow(comparable(name.text), comparable(base.text).replace(/^\./, ''));
     case 'uri':
-      return isHostOf(hostOf(name.text) ?? '', base.text.toLowerCase());
+      return isHostOf(hostOf(name.text) ?? '', comparable(base.text));
   }
 }
 
@@ -61,9 +66,9 @@ function isInSubtree(name: GeneralName, base: GeneralName): boolean {
  */
 function isMailboxOf(mailbox: string, constraint: string): boolean {
   const at = mailbox.lastIndexOf('@');
-  const host = mailbox.slice(at + 1).toLowerCase();
+  const host = comparable(mailbox.slice(at + 1));
   const ruleAt = constraint.lastIndexOf('@');
-  const rule = constraint.slice(ruleAt + 1).toLowerCase();
+  const rule = comparable(constraint.slice(ruleAt + 1));
   if (ruleAt !== -1) return mailbox.slice(0, at) === constraint.slice(0, ruleAt) && host === rule;
   return rule === '' || isHostOf(host, rule);
 }
@@ -74,7 +79,7 @@ function isHostBelow(host: string, rule: string): boolean {
 
 /** Returns the host name of a URI; undefined if it is absent or an IP address. */
 function hostOf(uri: string): string | undefined {
-  const host = URL.canParse(uri) ? new URL(uri).hostname.toLowerCase() : '';
+  const host = URL.canParse(uri) ? comparable(new URL(uri).hostname) : '';
   return host === '' || host.startsWith('[') || /^[\d.]+$/.test(host) ? undefined : host;
 }
 

@@ -6,7 +6,6 @@ export class PathFault extends Error {
 
   constructor(message: string, index: number) {
     super(message);
-    this.name = 'PathFault';
     this.index = index;
   }
 }

@@ -64,6 +64,16 @@ const faultOf = (target: PathCertificate, intermediates: PathCertificate[], purp
   }
 };
 
+const indexOf = (target: PathCertificate, intermediates: PathCertificate[]): number | undefined => {
+  try {
+    findPath(target, { anchors: [anchor], intermediates }, { at });
+    return undefined;
+  } catch (error) {
+    if (error instanceof PathFault) return error.index;
+    throw error;
+  }
+};
+
 describe('a path', () => {
   test('that has an end is found among renewed and ended certificates of the same authority', async () => {
     const ended = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2021-01-01T00:00:00Z') };
@@ -137,7 +147,10 @@ describe('what strangers put into certificates costs a bounded time', () => {
     const long = { ...issuing, subjectPublicKeyInfo: rsaPublicKey(Buffer.alloc(2048, 0xc5), 65_537n) };
     const target = await certified(person, issuing, []);
     const fault = 'the key of its issuer is an RSA key of 16384 bits, more than 8192';
-    expect(faultOf(target, [await certified(long, root, authority)])).toBe(fault);
+    const refused = await certified(long, root, authority);
+    expect(faultOf(target, [refused])).toBe(fault);
+    // It is the first below the anchor that is at fault: there is no path to count in.
+    expect(indexOf(target, [refused])).toBe(0);
     expect(faultOf(target, [await certified(long, root, authority), await certified(issuing, root, authority)])).toBe('valid');
   });
 
