@@ -40,3 +40,8 @@ describe('the commitments of a XAdES signature', () => {
     );
   });
 });
+
+it('the signing time of a XAdES signature is in UTC, in whole seconds', () => {
+  const [, time = ''] = /<xad:SigningTime>(.*)<\/xad:SigningTime>/.exec(enveloped('<a/>').toString()) ?? [];
+  expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+});
