@@ -29,6 +29,9 @@ import {
   type Entry,
 } from './made-backup.ts';
 import { Operator } from './operator.ts';
+import { skipNote } from '../support/skip-note.ts';
+
+const notRoot = process.geteuid?.() === 0 ? undefined : 'only root gives files to others';
 
 let operator: Operator;
 let state: Awaited<ReturnType<typeof emptyState>>;
@@ -424,7 +427,7 @@ describe('a backup whose digest is known', () => {
     expect(readdirSync(join(root, 'to'))).toEqual(['var']);
   });
 
-  it.skipIf(process.geteuid?.() !== 0)('tells once of the owners that this machine lacks', async () => {
+  it.skipIf(notRoot !== undefined)(`tells once of the owners that this machine lacks${skipNote(notRoot)}`, async () => {
     const directories = ['/etc/signetd', '/var/lib/signetd'].map((path) => ({ path, user: 'nosuch', group: 'nosuch', mode: 0o755 }));
     const foreign = ['/etc/signetd/tls/server.pem', '/etc/signetd/ca.pem'].map((path): [Part, Uint8Array] => [
       { ...configurationPart(path), user: 'nosuch', group: 'nosuch' },
