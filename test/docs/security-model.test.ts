@@ -71,6 +71,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     ],
     'have the service ask a server that only a certificate names': [
       "outgoing/strangers-servers.test.ts: a server that a stranger's certificate names is not asked",
+      "outgoing/strangers-servers.test.ts: that is no authority's: the configuration that names it is refused",
     ],
     "learn about servers in the operator's network": ['outgoing/hidden-failures.test.ts: if it %s; the operator learns why'],
   },
@@ -99,6 +100,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'backup/made-archives.test.ts: a backup of unknown origin',
       'backup/made-archives.test.ts: goes through no symbolic link that leads elsewhere',
     ],
+    'have a restore that fails': ['backup/made-archives.test.ts: leaves no directory behind where one of them cannot be made'],
   },
   'Somebody who cuts off the syslog server': {
     'with `audit.syslog.required`': [
