@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,11 +10,14 @@ import { fileName } from '../../src/audit/file-names.ts';
 import type { Entry } from '../../src/audit/record.ts';
 import { createBackup, type Made } from '../../src/backup/create-backup.ts';
 import { decrypterWith } from '../../src/backup/operator-keys.ts';
+import type { Manifest } from '../../src/backup/manifest.ts';
 import { readBackup } from '../../src/backup/read-backup.ts';
+import { verifyBackup } from '../../src/backup/verify-backup.ts';
+import { WorkDirectory } from '../../src/backup/work-directory.ts';
 import { loadConfig, type Config } from '../../src/config/config.ts';
 import { storedKey } from '../state/rows.ts';
 import { StoreHere } from '../support/store-here.ts';
-import { configurationText } from './made-backup.ts';
+import { archive, configurationText, encrypted } from './made-backup.ts';
 
 let directory: string;
 let identity: string;
@@ -66,6 +70,17 @@ const unknown: Entry = {
   ...{ kind: 'request', request: 'unknown', client: 'app', tenant: 'demo', spki: '', address: '', operation: 'pki/removeKey' },
   ...{ major: 0, minor: 0, effects: [{ effect: 'the key is removed' }] },
 };
+
+interface Remade {
+  readonly log: Buffer;
+  readonly audit: NonNullable<Manifest['audit']>;
+}
+
+/** Records of commits that no state has, to follow a log of one record. */
+function laterLines(log: Buffer): Buffer {
+  const place = { n: 2, hash: lineHash(log.toString().trimEnd()) };
+  return Buffer.from(`${chainedLine(place, time, entryBody(unknown))}\n`);
+}
 
 /** A state store with one key, whose reference it answers. */
 async function writeState(): Promise<string> {
@@ -200,6 +215,52 @@ describe('a backup', () => {
     await expect(backup(configuration())).rejects.toThrow();
     expect(existsSync(at('backup.age'))).toBe(false);
   });
+});
+
+const notOneMoment = 'state and audit log are not those of one moment';
+
+it.each<[string, string | undefined, (made: Remade) => Remade]>([
+  ['as it was made', undefined, (made) => made],
+  [
+    'with a log whose later records the state lacks',
+    notOneMoment,
+    ({ log, audit }) => ({ log: Buffer.concat([log, laterLines(log)]), audit }),
+  ],
+  ['with another last record', notOneMoment, ({ log, audit }) => ({ log, audit: { ...audit, last: { n: 1, hash: 'a'.repeat(64) } } })],
+  [
+    'with the head of another state',
+    notOneMoment,
+    ({ log, audit }) => ({ log, audit: { ...audit, head: { file: 1, n: 1, hash: 'a'.repeat(64) } } }),
+  ],
+])('the state and the log of a backup are of one moment: %s', async (_how, fault, change) => {
+  await writeState();
+  writeLog([opening(1)]);
+  const { manifest } = await backup(configuration());
+  const found = await contents();
+  const name = `audit/${fileName(1)}`;
+  const log = found[name];
+  if (manifest.audit === null || log === undefined) throw new Error('the backup has a log');
+  const remade = change({ log, audit: manifest.audit });
+  const sha256 = createHash('sha256').update(remade.log).digest('hex');
+  const parts = manifest.parts.map((part) => (part.name === name ? { ...part, bytes: remade.log.length, sha256 } : part));
+  const ofManifest = Buffer.from(JSON.stringify({ ...manifest, parts, audit: remade.audit }));
+  const entries = Object.entries({ ...found, [name]: remade.log, 'manifest.json': ofManifest });
+  const path = at('remade.age');
+  await encrypted(
+    path,
+    await identityToRecipient(readFileSync(identity, 'utf8')),
+    archive(entries.map(([of, content]) => ({ name: of, content }))),
+  );
+  const work = new WorkDirectory(directory);
+  try {
+    const { faults } = await verifyBackup(
+      { path, decrypter: decrypterWith(identity), sha256: undefined },
+      { work, progress: () => undefined },
+    );
+    expect(faults.filter((one) => one === notOneMoment)).toEqual(fault === undefined ? [] : [fault]);
+  } finally {
+    work.remove();
+  }
 });
 
 it('the private key of a backup is read from standard input, too', () => {
