@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { discardBody } from '../body/incoming-body.ts';
 import type { Problem } from '../problem.ts';
 
-/** Maximum size of an unwanted body that is read so that the connection can be kept. */
+/** Maximum cost of an unwanted body that is read so that the connection can be kept, in octets. */
 const unwantedMaxBytes = 256 * 1024;
 /**
  * Limits for reading from connections that end with the answer: bytes, time, and number of such
@@ -39,14 +40,14 @@ export class EarlyAnswers {
   /** A body in chunks shows its size as it comes. */
   #endIfMuchComes(request: IncomingMessage): void {
     if (request.headers['transfer-encoding'] === undefined) return;
-    let bytes = 0;
-    const count = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes <= unwantedMaxBytes) return;
-      request.off('data', count);
+    let total = 0;
+    let isEnding = false;
+    discardBody(request, (cost) => {
+      total += cost;
+      if (isEnding || total <= unwantedMaxBytes) return;
+      isEnding = true;
       this.#end(request);
-    };
-    request.on('data', count);
+    });
   }
 
   /** Ends the connection after this answer: no later request on it is served. */
@@ -65,17 +66,16 @@ export class EarlyAnswers {
       return;
     }
     this.#draining += 1;
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > drainMaxBytes) socket.destroy();
+    let total = 0;
+    discardBody(request, (cost) => {
+      total += cost;
+      if (total > drainMaxBytes) socket.destroy();
     });
     request.once('end', () => {
       // The client has sent everything, and reads the answer now.
       socket.pause();
       setTimeout(close, lingerMs).unref();
     });
-    request.resume();
     socket.once('end', close);
   }
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { freeMemory } from './free-memory.ts';
 import { fileTooLarge, receiveBody } from './incoming-body.ts';
+import { pieceCost } from './reading-turns.ts';
 
-/** Maximum number of bytes that may wait for the disk before reading pauses. */
+/** Maximum cost, in octets, of the pieces that may wait for the disk before reading pauses. */
 const waitingMaxBytes = 1024 * 1024;
 
 /**
@@ -24,7 +25,7 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
       add: (chunk) => {
         if (fault !== undefined) return;
         batch.push(chunk);
-        waitingBytes += chunk.length;
+        waitingBytes += pieceCost(chunk);
         if (waitingBytes >= waitingMaxBytes) flow.pause();
         wake();
       },

@@ -110,10 +110,14 @@ class BigBody implements Collector {
   }
 }
 
-/** Sent in chunks: the first bytes are kept as they come, and copied where it grows big. */
+/**
+ * Sent in chunks: the first stays as it came unless another one follows, the others are copied, since
+ * the memory of a chunk is hundreds of octets more than its content.
+ */
 class UnknownLength implements Collector {
   readonly #ticket: Ticket;
-  readonly #chunks: Buffer[] = [];
+  #first: Buffer | undefined;
+  #small: Buffer | undefined;
   readonly #pieces: Buffer<SharedArrayBuffer>[] = [];
   #length = 0;
   #reserved = 0;
@@ -129,20 +133,42 @@ class UnknownLength implements Collector {
       this.#reserved += more;
     }
     if (this.#length + chunk.length <= bigContentBytes) {
-      this.#chunks.push(chunk);
-      this.#length += chunk.length;
+      this.#addSmall(chunk);
       return;
     }
     if (this.#pieces.length === 0) {
+      const early = this.#small?.subarray(0, this.#length) ?? this.#first;
       this.#length = 0;
-      for (const early of this.#chunks.splice(0)) this.#copy(early);
+      if (early !== undefined) this.#copy(early);
+      this.#small = this.#first = undefined;
     }
     this.#copy(chunk);
+    freeMemory(chunk);
   }
 
   whole(): Buffer | SharedBody {
     if (this.#pieces.length > 0) return { pieces: this.#pieces.map(({ buffer }) => buffer), length: this.#length };
-    return this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    if (this.#small === undefined) return this.#first ?? Buffer.alloc(0);
+    // A copy: the memory behind it is longer.
+    return Buffer.concat([this.#small.subarray(0, this.#length)]);
+  }
+
+  #addSmall(chunk: Buffer): void {
+    if (this.#length === 0) {
+      this.#first = chunk;
+      this.#length = chunk.length;
+      return;
+    }
+    if (this.#small === undefined) {
+      this.#small = Buffer.allocUnsafeSlow(bigContentBytes);
+      if (this.#first !== undefined) {
+        this.#small.set(this.#first);
+        freeMemory(this.#first);
+      }
+    }
+    this.#small.set(chunk, this.#length);
+    this.#length += chunk.length;
+    freeMemory(chunk);
   }
 
   #copy(chunk: Buffer): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { currentSender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
-import { readingTurns } from './reading-turns.ts';
+import { pieceCost, readingTurns } from './reading-turns.ts';
 
 const broken = new WeakMap<IncomingMessage, Problem>();
 /** The event of a request that tells of it. */
@@ -31,8 +31,26 @@ export interface BodyFlow {
   resume(): void;
 }
 
-/** Shorter bodies do not wait for a turn. */
+/** Bodies that cost less to read do not wait for a turn. */
 const turnlessBytes = 128 * 1024;
+const flows = new WeakMap<IncomingMessage, SharedFlow>();
+
+/**
+ * Reads a body that nobody wants, or no longer: long ones in turns. `dropped` receives what each
+ * piece that came cost to read, in octets.
+ */
+export function discardBody(request: IncomingMessage, dropped: (cost: number) => void): void {
+  flowOf(request);
+  request.on('data', (piece: Buffer) => {
+    dropped(pieceCost(piece));
+  });
+}
+
+function flowOf(request: IncomingMessage): SharedFlow {
+  const flow = flows.get(request) ?? new SharedFlow(request);
+  flows.set(request, flow);
+  return flow;
+}
 
 /**
  * Hands the bytes of a body to `sink` as they come; those of long ones in turns. It fails with 413
@@ -44,7 +62,7 @@ export function receiveBody(
   { maxBytes, tooLarge }: { readonly maxBytes: number; readonly tooLarge: (maxBytes: number) => Problem },
   sink: BodySink,
 ): BodyFlow {
-  const flow = new SharedFlow(request);
+  const flow = flowOf(request);
   let length = 0;
   let isFailed = false;
   const fail = (error: unknown): void => {
@@ -59,7 +77,6 @@ export function receiveBody(
   };
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
-    if (length > turnlessBytes) flow.took(chunk.length);
     if (isFailed) return;
     try {
       if (length > maxBytes) throw tooLarge(maxBytes);
@@ -85,13 +102,18 @@ class SharedFlow implements BodyFlow {
   readonly #sender = currentSender();
   #isPaused = false;
   #isWaiting = false;
+  #cost = 0;
 
   constructor(request: IncomingMessage) {
     this.#request = request;
+    request.on('data', (piece: Buffer) => {
+      this.#took(pieceCost(piece));
+    });
   }
 
-  took(bytes: number): void {
-    if (!readingTurns.took(bytes) || this.#isWaiting) return;
+  #took(cost: number): void {
+    this.#cost += cost;
+    if (this.#cost <= turnlessBytes || !readingTurns.took(cost) || this.#isWaiting) return;
     this.#isWaiting = true;
     this.#request.pause();
     readingTurns.wait(this.#sender, () => {

@@ -77,6 +77,13 @@ describe('a body', () => {
     );
   });
 
+  it('in tiny chunks takes no more memory than its bytes', async () => {
+    const parts = Array.from({ length: 500 }, (_, at) => Buffer.of(at % 256));
+    const { bytes, chunks } = await sent(parts, 'chunked');
+    expect(bytes).toEqual(Buffer.concat(parts));
+    expect(chunks.filter(({ length }) => length > 0)).toEqual([]);
+  });
+
   it('of a known length frees each chunk that it has copied, and keeps one that is all of it', async () => {
     const parts = [randomBytes(20_000), randomBytes(100_000)];
     const { bytes, chunks } = await sent(parts, 'length');

@@ -112,6 +112,32 @@ it('long bodies hold the event loop no longer, however fast their connections ar
   expect(most).toBeLessThanOrEqual((256 + bodies.connections * 192) * kibibyte);
 });
 
+it('of a body in tiny chunks, few are read in a turn', async () => {
+  const tinyChunks = 100_000;
+  let ofTurn = 0;
+  let most = 0;
+  const ended = Promise.withResolvers<'ended'>();
+  const receive: RequestListener = (request) => {
+    const add = (): void => void (ofTurn += 1);
+    receiveBody(request, limit, { add, end: () => ended.resolve('ended'), fail: ended.reject });
+  };
+  await whileServing(receive, async (port) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write(`${'1\r\n \r\n'.repeat(tinyChunks)}0\r\n\r\n`);
+    let isOpen = true;
+    void ended.promise.finally(() => (isOpen = false)).catch(() => undefined);
+    while (isOpen) {
+      await nextTurn();
+      most = Math.max(most, ofTurn);
+      ofTurn = 0;
+    }
+    expect(await ended.promise).toBe('ended');
+    socket.destroy();
+  });
+  expect(most).toBeLessThanOrEqual(2048);
+});
+
 it('a body fails whose client leaves before all that it sent is read', async () => {
   const failed = Promise.withResolvers<Error>();
   const receive: RequestListener = (request) => {
