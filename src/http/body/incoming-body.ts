@@ -116,8 +116,12 @@ class SharedFlow implements BodyFlow {
     if (this.#cost <= turnlessBytes || !readingTurns.took(cost) || this.#isWaiting) return;
     this.#isWaiting = true;
     this.#request.pause();
+    // A request that is paused goes on to buffer 64 KiB, however many pieces these are.
+    const { socket } = this.#request;
+    if (!this.#request.complete) socket.pause();
     readingTurns.wait(this.#sender, () => {
       this.#isWaiting = false;
+      if (!socket.destroyed) socket.resume();
       this.#goOn();
     });
   }
