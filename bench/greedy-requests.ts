@@ -1,8 +1,10 @@
 /** What a tenant may ask for at worst, within its limits. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { z } from 'zod';
 import { writePdf } from './pdf-file.ts';
 import type { Quickstart } from './quickstart-description.ts';
@@ -75,6 +77,10 @@ export const greedyKinds = {
     prepare: async ({ service }) =>
       sign(await service.createKey(), raw, [{ ID: 'd', base64Data: { base64Value: randomBytes(18 * megabyte).toString('base64') } }]),
   },
+  'bodies in chunks of an octet': {
+    connections: 8,
+    prepare: async ({ quickstart, service }) => Promise.resolve(tinyChunks(quickstart, service)),
+  },
   'uploads of 20 MB': { connections: 8, prepare: uploads },
   'XPath filters of an existing signature, wrong password': {
     connections: 8,
@@ -119,6 +125,23 @@ function preSign(keyBits: number, exponentBits: number): GreedyRequest {
 const Stored = z.object({
   evidenceObject: z.object({ document: z.object({ FTMData: z.object({ fileID: z.string(), fileSize: z.number() }) }) }),
 });
+
+/** A body whose framing is many times its content, on connections of their own since it is refused. */
+function tinyChunks(quickstart: Quickstart, service: ServiceClient): GreedyRequest {
+  const { hostname, port, pathname } = service.urlOf('signature/sign');
+  const { certificate, key } = quickstart.clients.app;
+  const to = { host: hostname, port: Number(port), cert: readFileSync(certificate), key: readFileSync(key) };
+  const ca = readFileSync(quickstart.caCertificate);
+  const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const sent = Buffer.from(`${head}${'1\r\n \r\n'.repeat(250_000)}`);
+  return {
+    async repeat() {
+      const socket = connect({ ...to, ca }).on('error', () => socket.destroy());
+      socket.resume().write(sent);
+      await once(socket, 'close');
+    },
+  };
+}
 
 /** A signed PDF in the transfer store, which is signed once more. */
 async function verifiedPdf({ quickstart, service }: GreedyTenant): Promise<GreedyRequest> {

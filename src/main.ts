@@ -1,3 +1,4 @@
+import { setDefaultHighWaterMark } from 'node:stream';
 import { programArguments } from './config/arguments.ts';
 import { loadConfig, type Config } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -28,7 +29,14 @@ async function start(config: Config, configPath: string): Promise<void> {
   }
 }
 
+/**
+ * Octets that Node buffers of a body that nobody reads at the moment. Each may be a piece of its own,
+ * which takes hundreds of octets; what is read at once is not limited by it.
+ */
+const bufferedMaxBytes = 4096;
+
 const { config: configPath } = programArguments('signetd', {});
+setDefaultHighWaterMark(false, bufferedMaxBytes);
 beginProcess('signetd');
 // State, sockets and logs are for this user alone.
 process.umask(0o077);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { discardBody } from '../body/incoming-body.ts';
+import { discardBody, isFragmented } from '../body/incoming-body.ts';
 import type { Problem } from '../problem.ts';
 
 /** Maximum cost of an unwanted body that is read so that the connection can be kept, in octets. */
@@ -53,7 +53,7 @@ export class EarlyAnswers {
   /** Ends the connection after this answer: no later request on it is served. */
   #end(request: IncomingMessage): void {
     const { socket } = request;
-    const isDrained = this.#draining < drainingMax;
+    const isDrained = this.#draining < drainingMax && !isFragmented(request);
     const close = (): void => void socket.destroy();
     const timer = setTimeout(close, isDrained ? drainMs : lingerMs).unref();
     socket.once('close', () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { currentSender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
-import { pieceCost, readingTurns } from './reading-turns.ts';
+import { pieceCost, pieceCostBytes, readingTurns } from './reading-turns.ts';
 
 const broken = new WeakMap<IncomingMessage, Problem>();
 /** The event of a request that tells of it. */
@@ -34,16 +34,28 @@ export interface BodyFlow {
 /** Bodies that cost less to read do not wait for a turn. */
 const turnlessBytes = 128 * 1024;
 const flows = new WeakMap<IncomingMessage, SharedFlow>();
+/**
+ * Pieces of a body that may be small, such as those of a writer of JSON that sends each value as it
+ * comes; more of them have 512 octets each on average. Whatever its content, a piece takes hundreds
+ * of octets and a microsecond.
+ */
+const smallPiecesMax = 4096;
 
 /**
  * Reads a body that nobody wants, or no longer: long ones in turns. `dropped` receives what each
  * piece that came cost to read, in octets.
  */
 export function discardBody(request: IncomingMessage, dropped: (cost: number) => void): void {
-  flowOf(request);
+  const flow = flowOf(request);
+  flow.resume();
   request.on('data', (piece: Buffer) => {
-    dropped(pieceCost(piece));
+    dropped(flow.isFragmented ? Infinity : pieceCost(piece));
   });
+}
+
+/** Whether the body came in so many small pieces that no more of it is read. */
+export function isFragmented(request: IncomingMessage): boolean {
+  return flows.get(request)?.isFragmented === true;
 }
 
 function flowOf(request: IncomingMessage): SharedFlow {
@@ -63,6 +75,7 @@ export function receiveBody(
   sink: BodySink,
 ): BodyFlow {
   const flow = flowOf(request);
+  flow.resume();
   let length = 0;
   let isFailed = false;
   const fail = (error: unknown): void => {
@@ -80,6 +93,7 @@ export function receiveBody(
     if (isFailed) return;
     try {
       if (length > maxBytes) throw tooLarge(maxBytes);
+      if (flow.isFragmented) throw tooManyPieces();
       sink.add(chunk);
     } catch (error) {
       fail(error);
@@ -103,25 +117,33 @@ class SharedFlow implements BodyFlow {
   #isPaused = false;
   #isWaiting = false;
   #cost = 0;
+  #costOfTurn = 0;
+  #smallPieces = 0;
 
   constructor(request: IncomingMessage) {
     this.#request = request;
     request.on('data', (piece: Buffer) => {
+      // A large piece makes up for small ones before it.
+      this.#smallPieces = Math.max(0, this.#smallPieces + 1 - piece.length / pieceCostBytes);
+      if (this.isFragmented) this.pause();
       this.#took(pieceCost(piece));
     });
   }
 
+  /** Whether so many pieces were small that no more of the body is read. */
+  get isFragmented(): boolean {
+    return this.#smallPieces > smallPiecesMax;
+  }
+
   #took(cost: number): void {
     this.#cost += cost;
+    this.#costOfTurn += cost;
     if (this.#cost <= turnlessBytes || !readingTurns.took(cost) || this.#isWaiting) return;
     this.#isWaiting = true;
     this.#request.pause();
-    // A request that is paused goes on to buffer 64 KiB, however many pieces these are.
-    const { socket } = this.#request;
-    if (!this.#request.complete) socket.pause();
-    readingTurns.wait(this.#sender, () => {
+    readingTurns.wait(this.#sender, this.#costOfTurn, () => {
       this.#isWaiting = false;
-      if (!socket.destroyed) socket.resume();
+      this.#costOfTurn = 0;
       this.#goOn();
     });
   }
@@ -137,7 +159,8 @@ class SharedFlow implements BodyFlow {
   }
 
   #goOn(): void {
-    if (!this.#isPaused && !this.#isWaiting) this.#request.resume();
+    if (this.#isPaused || this.#isWaiting || this.isFragmented) return;
+    this.#request.resume();
   }
 }
 
@@ -158,6 +181,10 @@ export function bodyTooLarge(maxBytes: number): Problem {
 
 export function fileTooLarge(maxBytes: number): Problem {
   return tooMuch('file', maxBytes);
+}
+
+function tooManyPieces(): Problem {
+  return new Problem(400, `the body comes in more than ${smallPiecesMax} small pieces`, { headers: { Connection: 'close' } });
 }
 
 /** The rest is not read, so the connection cannot go on. */

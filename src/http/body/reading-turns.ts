@@ -4,8 +4,8 @@ import type { Sender } from '../../telemetry/current-request.ts';
 /** Octets of bodies that one turn of the event loop may read: decrypting and storing them takes some milliseconds. */
 const turnMaxBytes = 256 * 1024;
 /**
- * Octets that a body of which reading goes on is expected to bring in a turn: what Node reads from
- * a connection at once, and what it has buffered before.
+ * Octets that a body of which reading goes on is expected to bring in a turn at least: what Node
+ * reads from a connection at once, and what it has buffered before.
  */
 const expectedBytes = 128 * 1024;
 
@@ -13,7 +13,7 @@ const expectedBytes = 128 * 1024;
  * What handling one piece costs beside its octets, in octets: with chunks of an octet each, it is
  * nearly all of the time and of the memory that a body takes.
  */
-const pieceCostBytes = 512;
+export const pieceCostBytes = 512;
 
 /** Returns what a piece of a body costs to read and to keep, in octets. */
 export function pieceCost({ length }: Uint8Array): number {
@@ -25,7 +25,7 @@ export function pieceCost({ length }: Uint8Array): number {
  * MiB before it looks at the next one, so that a handful of them would hold everybody else up.
  */
 export class ReadingTurns {
-  readonly #waiting = new FairQueue<() => void>();
+  readonly #waiting = new FairQueue<{ readonly goOn: () => void; readonly expected: number }>();
   #readBytes = 0;
   #isScheduled = false;
 
@@ -36,9 +36,12 @@ export class ReadingTurns {
     return this.#readBytes > turnMaxBytes;
   }
 
-  /** Calls `goOn` in the turn in which reading the sender's body may go on. */
-  wait(sender: Sender | undefined, goOn: () => void): void {
-    this.#waiting.push(goOn, sender);
+  /**
+   * Calls `goOn` in the turn in which reading the sender's body may go on. `lastCost`: what it cost in
+   * its last turn, in octets.
+   */
+  wait(sender: Sender | undefined, lastCost: number, goOn: () => void): void {
+    this.#waiting.push({ goOn, expected: Math.max(expectedBytes, lastCost) }, sender);
     this.#schedule();
   }
 
@@ -53,10 +56,11 @@ export class ReadingTurns {
 
   #begin(): void {
     this.#readBytes = 0;
-    for (let bytes = 0; bytes + expectedBytes <= turnMaxBytes; bytes += expectedBytes) {
-      const goOn = this.#waiting.take();
-      if (goOn === undefined) return;
-      goOn();
+    for (let bytes = 0; bytes + expectedBytes <= turnMaxBytes;) {
+      const next = this.#waiting.take();
+      if (next === undefined) return;
+      bytes += next.expected;
+      next.goOn();
     }
     if (this.#waiting.length > 0) this.#schedule();
   }

@@ -31,7 +31,7 @@ describe('the turns in which long bodies are read', () => {
       ['a', '1'],
       ['b', '3'],
     ] as const) {
-      turns.wait({ tenant, client }, () => order.push(`${tenant}${client}`));
+      turns.wait({ tenant, client }, 0, () => order.push(`${tenant}${client}`));
     }
     await nextTurn();
     expect(order).toEqual(['a1', 'b3']);
@@ -113,7 +113,7 @@ it('long bodies hold the event loop no longer, however fast their connections ar
 });
 
 it('of a body in tiny chunks, few are read in a turn', async () => {
-  const tinyChunks = 100_000;
+  const tinyChunks = 4096;
   let ofTurn = 0;
   let most = 0;
   let buffered = 0;
@@ -143,6 +143,38 @@ it('of a body in tiny chunks, few are read in a turn', async () => {
   expect(most).toBeLessThanOrEqual(2048);
   // What Node reads from a connection at once.
   expect(buffered).toBeLessThanOrEqual(2 * Math.ceil((64 * kibibyte) / '1\r\n \r\n'.length));
+});
+
+/** The length of the body that is received, or why it is refused. */
+async function received(chunks: readonly string[]): Promise<number | string> {
+  const outcome = Promise.withResolvers<number | string>();
+  const receive: RequestListener = (request) => {
+    let length = 0;
+    const add = (chunk: Buffer): void => void (length += chunk.length);
+    const end = (): void => {
+      outcome.resolve(length);
+    };
+    const fail = ({ message }: Error): void => {
+      outcome.resolve(message);
+    };
+    receiveBody(request, { ...limit, maxBytes: 64 * 1024 * kibibyte }, { add, end, fail });
+  };
+  await whileServing(receive, async (port) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write(`${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`);
+    await outcome.promise;
+    socket.destroy();
+  });
+  return outcome.promise;
+}
+
+it.each<[string, readonly string[], number | string]>([
+  ['may come in 4096 small pieces', Array.from({ length: 4096 }, () => 'x'), 4096],
+  ['may come in more pieces, of 512 octets each', Array.from({ length: 40_000 }, () => 'x'.repeat(512)), 40_000 * 512],
+  ['does not come in more small pieces', Array.from({ length: 100_000 }, () => 'x'), 'the body comes in more than 4096 small pieces'],
+])('a body %s', async (_what, chunks, outcome) => {
+  expect(await received(chunks)).toBe(outcome);
 });
 
 it('a body fails whose client leaves before all that it sent is read', async () => {
