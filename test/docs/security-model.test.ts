@@ -55,6 +55,8 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     ],
     'hold up other tenants with fast connections': [
       'http/body/reading-turns.test.ts: long bodies hold the event loop no longer, however fast their connections are',
+      'http/body/reading-turns.test.ts: bodies that nobody wants are read in turns, too',
+      'http/body/reading-turns.test.ts: a body %s',
     ],
     'fill the memory with large bodies': ['service/shared-memory.test.ts: memory that is let go does not pile up in a work thread either'],
     'have `sign` prepare documents in a thread': [

@@ -33,13 +33,13 @@ export interface BodyFlow {
 
 /** Bodies that cost less to read do not wait for a turn. */
 const turnlessBytes = 128 * 1024;
-const flows = new WeakMap<IncomingMessage, SharedFlow>();
 /**
- * Pieces of a body that may be small, such as those of a writer of JSON that sends each value as it
- * comes; more of them have 512 octets each on average. Whatever its content, a piece takes hundreds
- * of octets and a microsecond.
+ * How many pieces of a body may be small: a writer of JSON may send each value as it comes. Where
+ * there are more, they have 512 octets each on average. Whatever its content, a piece takes hundreds
+ * of octets of memory and a microsecond.
  */
 const smallPiecesMax = 4096;
+const flows = new WeakMap<IncomingMessage, SharedFlow>();
 
 /**
  * Reads a body that nobody wants, or no longer: long ones in turns. `dropped` receives what each
@@ -75,7 +75,6 @@ export function receiveBody(
   sink: BodySink,
 ): BodyFlow {
   const flow = flowOf(request);
-  flow.resume();
   let length = 0;
   let isFailed = false;
   const fail = (error: unknown): void => {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { receiveBody } from '../../../src/http/body/incoming-body.ts';
+import { discardBody, receiveBody } from '../../../src/http/body/incoming-body.ts';
 import { ReadingTurns } from '../../../src/http/body/reading-turns.ts';
 import { Problem } from '../../../src/http/problem.ts';
 
@@ -69,35 +69,21 @@ async function whileServing(receive: RequestListener, work: (port: number) => Pr
 
 const limit = { maxBytes: bodies.bytes, tooLarge: () => new Problem(413, 'too large') };
 
-it('long bodies hold the event loop no longer, however fast their connections are', async () => {
+/** What the receiver of large bodies did in its busiest turn. */
+async function busiestTurn(
+  receive: (request: IncomingMessage, count: (octets: number) => void, ended: () => void) => void,
+): Promise<number> {
   let ended = 0;
   let ofTurn = 0;
   let most = 0;
-  const receive: RequestListener = (request, response) => {
-    let length = 0;
-    const sink = {
-      add: (chunk: Buffer) => {
-        length += chunk.length;
-        ofTurn += chunk.length;
-      },
-      end: () => {
-        response.end();
-        if (length === bodies.bytes) ended += 1;
-      },
-      fail: (error: Error) => {
-        throw error;
-      },
-    };
-    receiveBody(request, limit, sink);
+  const count = (octets: number): void => void (ofTurn += octets);
+  const end = (): void => void (ended += 1);
+  const listener: RequestListener = (request) => {
+    receive(request, count, end);
   };
-  await whileServing(receive, async (port) => {
-    const child = spawn(
-      process.execPath,
-      ['--disable-sigusr1', '--eval', sender, String(port), String(bodies.connections), String(bodies.bytes)],
-      {
-        stdio: 'inherit',
-      },
-    );
+  await whileServing(listener, async (port) => {
+    const numbers = [port, bodies.connections, bodies.bytes].map(String);
+    const child = spawn(process.execPath, ['--disable-sigusr1', '--eval', sender, ...numbers], { stdio: 'inherit' });
     try {
       while (ended < bodies.connections) {
         await nextTurn();
@@ -108,8 +94,36 @@ it('long bodies hold the event loop no longer, however fast their connections ar
       child.kill();
     }
   });
-  // Each connection has its beginning, and what Node had buffered.
-  expect(most).toBeLessThanOrEqual((256 + bodies.connections * 192) * kibibyte);
+  return most;
+}
+
+/** Each connection has its beginning, and what Node had buffered. */
+const mostInTurn = (256 + bodies.connections * 192) * kibibyte;
+
+it('long bodies hold the event loop no longer, however fast their connections are', async () => {
+  const most = await busiestTurn((request, count, ended) => {
+    let length = 0;
+    const add = (chunk: Buffer): void => {
+      length += chunk.length;
+      count(chunk.length);
+    };
+    const end = (): void => {
+      if (length === bodies.bytes) ended();
+    };
+    const fail = (error: Error): void => {
+      throw error;
+    };
+    receiveBody(request, limit, { add, end, fail });
+  });
+  expect(most).toBeLessThanOrEqual(mostInTurn);
+});
+
+it('bodies that nobody wants are read in turns, too', async () => {
+  const most = await busiestTurn((request, count, ended) => {
+    discardBody(request, count);
+    request.on('end', ended);
+  });
+  expect(most).toBeLessThanOrEqual(mostInTurn);
 });
 
 it('of a body in tiny chunks, few are read in a turn', async () => {
