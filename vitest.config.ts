@@ -8,7 +8,7 @@ export const longTests = 'test/**/*.long.test.ts';
 /** Files that try more among the long tests than in `npm test` (`test/support/repetitions.ts`): more repetitions, or a whole matrix. */
 export const repeatedTests = [
   'test/audit/{account-changes,verify}.test.ts',
-  'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+  'test/certificates/ocsp/ocsp-responders.test.ts',
   'test/cli/audit-export.test.ts',
   'test/fuzz/verifiers.test.ts',
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
@@ -60,7 +60,7 @@ export const lightTests = globSync(
     exclude: [
       longTests,
       'test/audit/{required-syslog,service}.test.ts',
-      'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+      'test/certificates/{serial-numbers,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
       // They measure the memory of their process.
       'test/signatures/big-content.test.ts',

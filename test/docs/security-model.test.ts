@@ -119,7 +119,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'keys/tampered-rows.test.ts: of a one-time password for another action or of another key is refused',
     ],
     'have an OTP sent to another address': ['operations/changed-rows.test.ts: is refused by every operation, and nothing is done'],
-    'by changing the pool': ['keys/key-pool.test.ts: hands out no key whose row'],
+    'by changing the pool': ['keys/key-pool.long.test.ts: hands out no key whose row'],
     'read or forge kept answers': ['sealed-parts/sealed-parts.test.ts: the sealed parts of an owner of the kind'],
   },
   'Somebody who restores an old store': {
@@ -133,7 +133,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     ],
     'bring back a private key': ['operations/keys.test.ts: destroys the private key on the token'],
     'have a key of the pool handed out twice': [
-      'keys/key-pool.test.ts: hands no key out again when yesterday’s copy of the store is restored',
+      'keys/key-pool.long.test.ts: hands no key out again when yesterday’s copy of the store is restored',
     ],
   },
   'Another user of the machine': {
