@@ -11,7 +11,7 @@ export const repeatedTests = [
   'test/certificates/ocsp/ocsp-responders.test.ts',
   'test/cli/audit-export.test.ts',
   'test/fuzz/verifiers.test.ts',
-  'test/http/{hostile/made,public/time-stamp-service}.test.ts',
+  'test/http/hostile/made.test.ts',
   'test/{clients,keys}/find-at-once.test.ts',
   'test/keys/tampered-rows.test.ts',
   'test/service/restart.test.ts',
@@ -59,11 +59,10 @@ export const lightTests = globSync(
     cwd: import.meta.dirname,
     exclude: [
       longTests,
-      'test/audit/{required-syslog,service}.test.ts',
+      'test/audit/required-syslog.test.ts',
       'test/certificates/{serial-numbers,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
       // They measure the memory of their process.
-      'test/signatures/big-content.test.ts',
       'test/zip/big-container.test.ts',
       'test/signatures/sessions/sessions.test.ts',
       'test/verification/native.test.ts',
