@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { currentSender } from '../../telemetry/current-request.ts';
 import { Problem } from '../problem.ts';
+import { fragmentedPace } from './fragmented-pace.ts';
 import { pieceCost, pieceCostBytes, readingTurns } from './reading-turns.ts';
 
 const broken = new WeakMap<IncomingMessage, Problem>();
@@ -76,6 +77,7 @@ export function receiveBody(
 ): BodyFlow {
   const flow = flowOf(request);
   let length = 0;
+  let isRefused = false;
   let isFailed = false;
   const fail = (error: unknown): void => {
     if (isFailed) return;
@@ -89,10 +91,14 @@ export function receiveBody(
   };
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
-    if (isFailed) return;
+    if (isFailed || isRefused) return;
     try {
       if (length > maxBytes) throw tooLarge(maxBytes);
-      if (flow.isFragmented) throw tooManyPieces();
+      if (flow.isFragmented) {
+        isRefused = true;
+        setTimeout(fail, fragmentedPace.waitMs(), tooManyPieces());
+        return;
+      }
       sink.add(chunk);
     } catch (error) {
       fail(error);
@@ -100,7 +106,7 @@ export function receiveBody(
   });
   request.on('end', () => {
     isEnded = true;
-    if (!isFailed) sink.end();
+    if (!isFailed && !isRefused) sink.end();
   });
   request.on('close', endedEarly).on('error', endedEarly);
   const known = broken.get(request);
