@@ -57,6 +57,12 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'http/body/reading-turns.test.ts: long bodies hold the event loop no longer, however fast their connections are',
       'http/body/reading-turns.test.ts: bodies that nobody wants are read in turns, too',
       'http/body/reading-turns.test.ts: a body %s',
+      'http/body/reading-turns.test.ts: the refusal of a body in small pieces waits as its pace says',
+      'http/body/fragmented-pace.test.ts: of bodies in small pieces, four are refused in a second, and none waits longer than five',
+    ],
+    'hold up other tenants with many requests at once': [
+      'http/api/api.test.ts: before what another tenant sent before',
+      'http/body/work-turns.test.ts: begins one large body at a time, of tenants by turns, whoever came first',
     ],
     'fill the memory with large bodies': ['service/shared-memory.test.ts: memory that is let go does not pile up in a work thread either'],
     'have `sign` prepare documents in a thread': [

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +14,7 @@ import { LimitsConfig } from '../../../src/config/limits-config.ts';
 import { StagedNames } from '../../../src/documents/paths/staged-names.ts';
 import { Publications } from '../../../src/documents/publications.ts';
 import { createApi } from '../../../src/http/api/api.ts';
+import { workTurns } from '../../../src/http/body/work-turns.ts';
 import { Guard } from '../../../src/http/api/guard.ts';
 import type { RequestServices } from '../../../src/http/api/request-services.ts';
 import { operation, type Context } from '../../../src/operations/operation.ts';
@@ -21,6 +23,7 @@ import type { StateStore } from '../../../src/state/state-store.ts';
 import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { StoreUnavailable } from '../../../src/state/store-unavailable.ts';
 import { TokenBusy, TokenUnavailable } from '../../../src/token/token.ts';
+import type { Sender } from '../../../src/telemetry/current-request.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 
@@ -75,7 +78,14 @@ async function answerTo(
     busySeconds,
     log = recordingLog(),
     signal,
-  }: { draining?: RequestServices['draining']; busySeconds?: number; log?: ReturnType<typeof recordingLog>; signal?: AbortSignal } = {},
+    onAdmission = () => undefined,
+  }: {
+    draining?: RequestServices['draining'];
+    busySeconds?: number;
+    log?: ReturnType<typeof recordingLog>;
+    signal?: AbortSignal;
+    onAdmission?: () => void;
+  } = {},
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
   const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
   const services: RequestServices = {
@@ -86,7 +96,10 @@ async function answerTo(
     busySeconds: () => busySeconds,
     callerAtOnce: () => caller,
     callerOf: async () => Promise.resolve(caller),
-    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
+    admit: (admittedCaller, role, cut) => {
+      onAdmission();
+      return new Admission(registrations, admittedCaller, role, cut);
+    },
     audit: noAudit,
     publications,
     keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
@@ -126,6 +139,33 @@ async function answerTo(
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
+
+describe('an operation begins', () => {
+  /** How many of 50 large bodies of a sender are begun before a request that comes after them. */
+  async function begunBefore(sender: Sender): Promise<number> {
+    let [begun, before] = [0, Number.NaN];
+    const onAdmission = (): void => {
+      for (let one = 0; one < 50; one += 1) void workTurns.turn(sender, 256 * 1024)?.then(() => (begun += 1));
+    };
+    const run = async (): Promise<object> => {
+      before = begun;
+      return Promise.resolve({});
+    };
+    const { status } = await answerTo(run, { onAdmission });
+    expect(status).toBe(200);
+    while (begun < 49) await nextTurn();
+    return before;
+  }
+
+  it('behind what its client sent before', async () => {
+    // The first begins at once.
+    expect(await begunBefore({ tenant: caller.tenant, client: caller.spkiSha256 })).toBe(49);
+  });
+
+  it('before what another tenant sent before', async () => {
+    expect(await begunBefore({ tenant: 'other', client: '1'.repeat(64) })).toBeLessThan(49);
+  });
+});
 
 describe('how an operation ends', () => {
   it('403 without its answer if the client was revoked meanwhile', async () => {

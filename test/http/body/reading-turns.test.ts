@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { fragmentedPace } from '../../../src/http/body/fragmented-pace.ts';
 import { discardBody, receiveBody } from '../../../src/http/body/incoming-body.ts';
 import { ReadingTurns } from '../../../src/http/body/reading-turns.ts';
 import { Problem } from '../../../src/http/problem.ts';
@@ -189,6 +190,20 @@ it.each<[string, readonly string[], number | string]>([
   ['does not come in more small pieces', Array.from({ length: 100_000 }, () => 'x'), 'the body comes in more than 4096 small pieces'],
 ])('a body %s', async (_what, chunks, outcome) => {
   expect(await received(chunks)).toBe(outcome);
+});
+
+it('the refusal of a body in small pieces waits as its pace says', async () => {
+  const waitMs = 100;
+  const pace = vi.spyOn(fragmentedPace, 'waitMs').mockReturnValue(waitMs);
+  const begunMs = performance.now();
+  try {
+    await received(Array.from({ length: 5000 }, () => 'x'));
+    expect(pace).toHaveBeenCalledOnce();
+  } finally {
+    pace.mockRestore();
+  }
+  // A timer may end a fraction of a millisecond early.
+  expect(performance.now() - begunMs).toBeGreaterThan(waitMs - 2);
 });
 
 it('a body fails whose client leaves before all that it sent is read', async () => {
