@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Config } from '../config/config.ts';
+import { EarlyAnswers } from './api/early-answer.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { apiVersion } from './send.ts';
 
@@ -29,7 +30,10 @@ export function createOperationsServer(
   mounts: readonly ((app: Express) => void)[] = [],
 ): Server {
   const app = express();
-  app.disable('x-powered-by').use(helmet(), (_request, response, next) => {
+  const early = new EarlyAnswers();
+  app.disable('x-powered-by').use(helmet(), (request, response, next) => {
+    // No path reads a body.
+    early.discard(request, response);
     response.setHeader('X-API-Version', apiVersion);
     next();
   });

@@ -23,8 +23,9 @@ export function answerError(
   }
   const problem = problemOf(error, path, log);
   metrics?.problem(problem.status);
-  if (problem === error) sendEarly(request, response, problem, guard);
-  else sendProblem(response, problem);
+  const headers = { ...guard.early.headers(request, response, problem) };
+  if (problem === error) restAfter(request, response, headers, guard);
+  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
 }
 
 function problemOf(error: unknown, path: string, log: Logger): Problem {
@@ -35,23 +36,20 @@ function problemOf(error: unknown, path: string, log: Logger): Problem {
 }
 
 /**
- * Sends an answer that may precede the end of the request body. After an answer with Retry-After,
- * the connection is left unread for a while, at most for that time.
+ * After an answer with Retry-After, the connection is left unread for a while, at most for that
+ * time.
  */
-function sendEarly(
+function restAfter(
   request: IncomingMessage,
   response: ServerResponse,
-  problem: Problem,
-  { early, refusals }: RequestServices['guard'],
+  headers: Record<string, string>,
+  { refusals }: RequestServices['guard'],
 ): void {
-  const headers: Record<string, string> = { ...early.headers(request, problem) };
   const seconds = headers['Retry-After'];
-  if (seconds !== undefined && headers['Connection'] === undefined) {
-    const restMs = refusals.restMs();
-    headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
-    response.once('finish', () => {
-      rest(request, restMs);
-    });
-  }
-  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
+  if (seconds === undefined || headers['Connection'] !== undefined) return;
+  const restMs = refusals.restMs();
+  headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
+  response.once('finish', () => {
+    rest(request, restMs);
+  });
 }

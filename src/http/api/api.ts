@@ -49,6 +49,7 @@ export function createApi({ operations: all, ...roots }: ApiPaths, current: () =
       sendProblem(response, error);
       return;
     }
+    if (!readsBody(found?.route, request)) services.guard.early.discard(request, response);
     asRequest(request.headers, () => {
       if (found === undefined) {
         pages(request, response);
@@ -70,6 +71,11 @@ function operationRoute(operation: Operation): Route {
     },
     otherMethods: 'operations accept only POST',
   };
+}
+
+/** Only handlers of POST read a body; what comes with other requests means nothing (RFC 9110 §9.3.1). */
+function readsBody(route: Route | undefined, { method }: IncomingMessage): boolean {
+  return method === 'POST' && route?.methods['POST'] !== undefined;
 }
 
 function isBelow(url: string | undefined, root: string | undefined): boolean {

@@ -1,12 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discardBody, isFragmented } from '../body/incoming-body.ts';
 import type { Problem } from '../problem.ts';
 
 /** Maximum cost of an unwanted body that is read so that the connection can be kept, in octets. */
 const unwantedMaxBytes = 256 * 1024;
 /**
- * Limits for reading from connections that end with the answer: bytes, time, and number of such
- * connections at a time.
+ * Limits for reading from connections that end with the answer: cost in octets, time, and number of
+ * such connections at a time.
  */
 const drainMaxBytes = 32 * 1024 * 1024;
 const drainMs = 10_000;
@@ -15,39 +15,57 @@ const drainingMax = 64;
 const lingerMs = 1000;
 
 /**
- * Answers that are sent before the body has arrived. If much of the body is still to come, the
- * connection ends with the answer: the service closes its half, and for a moment reads and discards
- * what the client still sends (RFC 9112 §9.6). If the connection were closed while bytes arrive, a
- * client that reads only after it has sent everything would lose the answer.
+ * Answers to requests whose body nobody reads, or no longer. If much of the body is still to come,
+ * the connection ends with the answer: the service closes its half, and for a moment reads and
+ * discards what the client still sends (RFC 9112 §9.6). If the connection were closed while bytes
+ * arrive, a client that reads only after it has sent everything would lose the answer.
  */
 export class EarlyAnswers {
   #draining = 0;
+  readonly #discarded = new WeakSet<IncomingMessage>();
 
   /** Returns the headers of such an answer, which must be sent at once. */
-  headers(request: IncomingMessage, { headers }: Problem): Readonly<Record<string, string>> {
+  headers(request: IncomingMessage, response: ServerResponse, { headers }: Problem): Readonly<Record<string, string>> {
+    this.discard(request, response);
     if (request.complete) return headers;
+    if (headers['Connection'] !== undefined) this.#endWith(request, response);
+    return response.shouldKeepAlive ? headers : { ...headers, Connection: 'close' };
+  }
+
+  /**
+   * Reads what comes of the body, in turns, and ends the connection after this answer if that is
+   * much. Must be called before the answer is sent: a body that nobody has begun to read by then is
+   * read by Node, as fast as it comes and without end.
+   */
+  discard(request: IncomingMessage, response: ServerResponse): void {
+    if (request.complete || this.#discarded.has(request)) return;
+    this.#discarded.add(request);
+    if (hasMuchToCome(request)) this.#endWith(request, response);
+    let total = 0;
+    const flow = discardBody(request, (cost) => {
+      total += cost;
+      // A body in chunks shows its size as it comes.
+      if (total <= unwantedMaxBytes || !response.shouldKeepAlive) return;
+      response.shouldKeepAlive = false;
+      if (response.writableFinished) {
+        this.#end(request);
+        return;
+      }
+      // Earlier answers on this connection may be due still.
+      flow.pause();
+      response.once('finish', () => {
+        this.#end(request);
+      });
+    });
+  }
+
+  /** Has Node end the connection after this answer. */
+  #endWith(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    if (headers['Connection'] === undefined && !hasMuchToCome(request)) {
-      this.#endIfMuchComes(request);
-      return headers;
-    }
+    response.shouldKeepAlive = false;
     socket.destroySoon = (): void => {
       this.#end(request);
     };
-    return { ...headers, Connection: 'close' };
-  }
-
-  /** A body in chunks shows its size as it comes. */
-  #endIfMuchComes(request: IncomingMessage): void {
-    if (request.headers['transfer-encoding'] === undefined) return;
-    let total = 0;
-    let isEnding = false;
-    discardBody(request, (cost) => {
-      total += cost;
-      if (isEnding || total <= unwantedMaxBytes) return;
-      isEnding = true;
-      this.#end(request);
-    });
   }
 
   /** Ends the connection after this answer: no later request on it is served. */
@@ -71,11 +89,13 @@ export class EarlyAnswers {
       total += cost;
       if (total > drainMaxBytes) socket.destroy();
     });
-    request.once('end', () => {
-      // The client has sent everything, and reads the answer now.
+    // The client that has sent everything reads the answer now.
+    const isSent = (): void => {
       socket.pause();
       setTimeout(close, lingerMs).unref();
-    });
+    };
+    if (request.readableEnded) isSent();
+    else request.once('end', isSent);
     socket.once('end', close);
   }
 }

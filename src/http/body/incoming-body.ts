@@ -46,12 +46,13 @@ const flows = new WeakMap<IncomingMessage, SharedFlow>();
  * Reads a body that nobody wants, or no longer: long ones in turns. `dropped` receives what each
  * piece that came cost to read, in octets.
  */
-export function discardBody(request: IncomingMessage, dropped: (cost: number) => void): void {
+export function discardBody(request: IncomingMessage, dropped: (cost: number) => void): BodyFlow {
   const flow = flowOf(request);
   flow.resume();
   request.on('data', (piece: Buffer) => {
     dropped(flow.isFragmented ? Infinity : pieceCost(piece));
   });
+  return flow;
 }
 
 /** Whether the body came in so many small pieces that no more of it is read. */

@@ -26,7 +26,7 @@ afterAll(async () => {
 /** Sends everything before it reads anything, over a connection of its own each time; says what it reads, or why it cannot. */
 const sender = String.raw`
 import socket, ssl, sys
-host, port, ca, certificate, key, path, framing, megabytes, rounds = sys.argv[1:]
+host, port, ca, certificate, key, method, path, framing, megabytes, rounds = sys.argv[1:]
 context = ssl.create_default_context(cafile=ca)
 context.check_hostname = False
 context.load_cert_chain(certificate, key)
@@ -34,7 +34,7 @@ piece = b'{' * 65536
 for _ in range(int(rounds)):
     count = int(megabytes) * 16
     length = 'Transfer-Encoding: chunked' if framing == 'chunked' else 'Content-Length: %d' % (count * len(piece))
-    head = 'POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s\r\n\r\n' % (path, length)
+    head = '%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s\r\n\r\n' % (method, path, length)
     with context.wrap_socket(socket.create_connection((host, int(port)))) as connection:
         try:
             connection.sendall(head.encode())
@@ -56,12 +56,12 @@ for _ in range(int(rounds)):
 async function sent(
   path: string,
   framing: string,
-  { megabytes = 4, client = 'app', times = rounds }: { megabytes?: number; client?: string; times?: number } = {},
+  { megabytes = 4, client = 'app', times = rounds, method = 'POST' }: { megabytes?: number; client?: string; times?: number; method?: string } = {},
 ): Promise<string[]> {
   const { hostname, port } = new URL(service.baseUrl);
   const { caCertificate, clients } = service.description;
   const { certificate = '', key = '' } = clients[client] ?? {};
-  const args = [hostname, port, caCertificate, certificate, key, path, framing, String(megabytes), String(times)];
+  const args = [hostname, port, caCertificate, certificate, key, method, path, framing, String(megabytes), String(times)];
   const { stdout } = await promisify(execFile)('python3', ['-c', sender, ...args]);
   return stdout.trim().split('\n');
 }
@@ -90,8 +90,23 @@ describe('a client that reads only when it has sent everything', () => {
     180_000,
   );
 
-  it('is cut off if it sends without end', async () => {
-    const [outcome] = await sent('/sign/pki/checkKey', 'chunked', { megabytes: 4096, times: 1 });
-    expect(outcome).toMatch(/^(?:ConnectionResetError|BrokenPipeError|SSLEOFError)/);
-  }, 180_000);
+  it.each<[string, { method?: string; client?: string }]>([
+    ['/sign/pki/checkKey', {}],
+    ['/sign/pki/checkKey', { client: 'unregistered' }],
+    ['/sign/pki/checkKey', { method: 'GET' }],
+    ['/sign/pki/nowhere', {}],
+    ['/ftm/files', {}],
+    ['/ftm/files/none', { method: 'DELETE' }],
+    ['/openapi.json', { method: 'GET' }],
+    ['/docs', { method: 'PUT' }],
+  ])(
+    'is cut off if it sends without end to %s %o',
+    async (path, how) => {
+      for (const framing of ['chunked', 'announced']) {
+        const [outcome] = await sent(path, framing, { megabytes: 256, times: 1, ...how });
+        expect(outcome).toMatch(/^(?:ConnectionResetError|BrokenPipeError|SSLEOFError)/);
+      }
+    },
+    180_000,
+  );
 });
