@@ -42,28 +42,27 @@ export class EarlyAnswers {
     this.#discarded.add(request);
     if (hasMuchToCome(request)) this.#endWith(request, response);
     let total = 0;
+    const end = (): void => {
+      this.#end(request);
+    };
     const flow = discardBody(request, (cost) => {
       total += cost;
       // A body in chunks shows its size as it comes.
       if (total <= unwantedMaxBytes || !response.shouldKeepAlive) return;
-      response.shouldKeepAlive = false;
-      if (response.writableFinished) {
-        this.#end(request);
-        return;
-      }
-      // Earlier answers on this connection may be due still.
+      this.#endWith(request, response);
       flow.pause();
-      response.once('finish', () => {
-        this.#end(request);
-      });
+      // After a half-close while it hands over what it has read, TLS hands over nothing more, but
+      // goes on reading.
+      if (response.writableFinished) setImmediate(end);
+      // Earlier answers on this connection may be due still.
+      else response.once('finish', end);
     });
   }
 
   /** Has Node end the connection after this answer. */
   #endWith(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
     response.shouldKeepAlive = false;
-    socket.destroySoon = (): void => {
+    request.socket.destroySoon = (): void => {
       this.#end(request);
     };
   }
@@ -71,6 +70,7 @@ export class EarlyAnswers {
   /** Ends the connection after this answer: no later request on it is served. */
   #end(request: IncomingMessage): void {
     const { socket } = request;
+    if (socket.writableEnded) return;
     const isDrained = this.#draining < drainingMax && !isFragmented(request);
     const close = (): void => void socket.destroy();
     const timer = setTimeout(close, isDrained ? drainMs : lingerMs).unref();
