@@ -46,18 +46,21 @@ it('an early answer does not end the connection before the answers to earlier re
   expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 403']);
 });
 
-it.each(['Content-Length: 1000000000', 'Transfer-Encoding: chunked'])('of a body that nobody wants little is read (%s)', async (framing) => {
-  const early = new EarlyAnswers();
-  let read = 0;
-  const listener: RequestListener = (request, response) => {
-    early.discard(request, response);
-    response.end('done');
-    request.socket.once('close', () => {
-      read = request.socket.bytesRead;
-    });
-  };
-  const piece = framing.startsWith('T') ? `100000\r\n${'x'.repeat(mebibyte)}\r\n` : 'x'.repeat(mebibyte);
-  await answersTo(listener, `GET / HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n${piece.repeat(64)}`);
-  await expect.poll(() => read).toBeGreaterThan(0);
-  expect(read).toBeLessThan(40 * mebibyte);
-});
+it.each(['Content-Length: 1000000000', 'Transfer-Encoding: chunked'])(
+  'of a body that nobody wants little is read (%s)',
+  async (framing) => {
+    const early = new EarlyAnswers();
+    let read = 0;
+    const listener: RequestListener = (request, response) => {
+      early.discard(request, response);
+      response.end('done');
+      request.socket.once('close', () => {
+        read = request.socket.bytesRead;
+      });
+    };
+    const piece = framing.startsWith('T') ? `100000\r\n${'x'.repeat(mebibyte)}\r\n` : 'x'.repeat(mebibyte);
+    await answersTo(listener, `GET / HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n${piece.repeat(64)}`);
+    await expect.poll(() => read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(40 * mebibyte);
+  },
+);

@@ -56,7 +56,12 @@ for _ in range(int(rounds)):
 async function sent(
   path: string,
   framing: string,
-  { megabytes = 4, client = 'app', times = rounds, method = 'POST' }: { megabytes?: number; client?: string; times?: number; method?: string } = {},
+  {
+    megabytes = 4,
+    client = 'app',
+    times = rounds,
+    method = 'POST',
+  }: { megabytes?: number; client?: string; times?: number; method?: string } = {},
 ): Promise<string[]> {
   const { hostname, port } = new URL(service.baseUrl);
   const { caCertificate, clients } = service.description;
