@@ -111,8 +111,10 @@ export function receiveBody(
   });
   request.on('close', endedEarly).on('error', endedEarly);
   const known = broken.get(request);
-  if (known === undefined) request.once(event, fail);
-  else fail(known);
+  if (known !== undefined) fail(known);
+  // The client may have left while something else was waited for, such as the disk.
+  else if (request.destroyed) endedEarly();
+  else request.once(event, fail);
   return flow;
 }
 

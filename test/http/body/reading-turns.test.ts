@@ -206,6 +206,24 @@ it('the refusal of a body in small pieces waits as its pace says', async () => {
   expect(performance.now() - begunMs).toBeGreaterThan(waitMs - 2);
 });
 
+it('a body fails whose client has left before anybody reads it', async () => {
+  const failed = Promise.withResolvers<Error>();
+  const receive: RequestListener = (request) => {
+    const end = (): void => {
+      failed.reject(new Error('the body was read'));
+    };
+    request.once('close', () => {
+      setImmediate(() => receiveBody(request, limit, { add: () => undefined, end, fail: failed.resolve }));
+    });
+  };
+  await whileServing(receive, async (port) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n');
+    socket.once('connect', () => socket.destroySoon());
+    expect(await failed.promise).toMatchObject({ status: 400, message: 'the body ended early' });
+  });
+});
+
 it('a body fails whose client leaves before all that it sent is read', async () => {
   const failed = Promise.withResolvers<Error>();
   const receive: RequestListener = (request) => {
