@@ -22,7 +22,7 @@ import {
 import { structureFault } from '../../xmldsig/structure.ts';
 import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
-import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
+import { boundCertificate, propertiesFault, signedPropertiesIn } from './read-properties.ts';
 import { earlierSteps } from './xml-input.ts';
 
 /** The element of a signature may have any name (signatureElementName). */
@@ -150,6 +150,8 @@ function signatureFault({ document, budget }: Limited, signature: ReadSignature)
     const fault = faultOf({ document, budget }, signature, reference);
     if (fault !== undefined) return fault;
   }
+  const ofProperties = propertiesFault(document, signature);
+  if (ofProperties !== undefined) return ofProperties;
   if (algorithm === undefined || method === undefined) return 'has an algorithm that this service does not know';
   const certificate = signerOf(document, signature);
   if (certificate === undefined) return 'contains no certificate that it binds';

@@ -14,8 +14,30 @@ export interface BoundCertificate {
 }
 
 /** Returns the QualifyingProperties of a signature; undefined if it has none. */
-export function qualifyingPropertiesIn(document: XmlDocument, { objects }: ReadSignature): XmlNode | undefined {
-  return objects.flatMap((object) => document.children(object)).find((one) => isXades(document, one, 'QualifyingProperties'));
+export function qualifyingPropertiesIn(document: XmlDocument, signature: ReadSignature): XmlNode | undefined {
+  return allQualifyingPropertiesIn(document, signature)[0];
+}
+
+function allQualifyingPropertiesIn(document: XmlDocument, { objects }: ReadSignature): XmlNode[] {
+  return objects.flatMap((object) => document.children(object)).filter((one) => isXades(document, one, 'QualifyingProperties'));
+}
+
+/**
+ * Returns what is wrong with the properties of a signature whose references hold, as the end of a
+ * sentence; undefined if nothing is. An Object is signed only by a reference to it: whoever has a
+ * signature can add properties that bind another certificate of the same key. A signature has one
+ * QualifyingProperties, and signs all its SignedProperties (TS 101 903 §6.3).
+ */
+export function propertiesFault(document: XmlDocument, signature: ReadSignature): string | undefined {
+  const all = allQualifyingPropertiesIn(document, signature);
+  if (all.length > 1) return 'has several QualifyingProperties';
+  const signed = new Set(signature.references.map(({ uri }) => uri));
+  const isSigned = (properties: XmlNode): boolean => {
+    const id = document.attribute(properties, 'Id')?.trim() ?? '';
+    return [`#${id}`, `#xpointer(id('${id}'))`, `#xpointer(id("${id}"))`].some((uri) => signed.has(uri));
+  };
+  const ofSignature = all.flatMap((one) => document.children(one)).filter((one) => isXades(document, one, 'SignedProperties'));
+  return ofSignature.every(isSigned) ? undefined : 'has SignedProperties that it does not sign';
 }
 
 /** Returns the SignedProperties of a signature; undefined if it has none. */

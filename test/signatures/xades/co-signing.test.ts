@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import * as xmldom from '@xmldom/xmldom';
 import { createRequire } from 'node:module';
-import { webcrypto } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as xadesjs from 'xadesjs';
 import { Refusal } from '../../../src/result-codes.ts';
@@ -218,6 +218,33 @@ describe('existing signatures are verified', () => {
     );
     expect(() => verified(signed.replace(certificate, `<ds:X509Certificate>${twinBase64}</ds:X509Certificate>$&`))).not.toThrow();
     expect(() => verified(signed.replace(certificate, `$&<ds:X509Certificate>${twinBase64}</ds:X509Certificate>`))).not.toThrow();
+  });
+
+  it('qualifying properties that are not signed bind no certificate: a signature has those alone that it signs', () => {
+    const signed = enveloped(text).toString();
+    const twin = signerWith(signer.privateKey, 'Another name').certificate.der;
+    const [object = ''] = /<ds:Object>.*<\/ds:Object>/s.exec(signed) ?? [];
+    const unsigned = object
+      .replaceAll(/ (Id|Target)="[^"]*"/g, '')
+      .replace(
+        /(<xad:CertDigest>.*<ds:DigestValue>)[^<]*/s,
+        (_all, before: string) => `${before}${createHash('sha256').update(twin).digest('base64')}`,
+      );
+    const forged = signed.replace(/(?<=<ds:X509Certificate>)[^<]*/, Buffer.from(twin).toString('base64'));
+    const verified = (document: string): Buffer => enveloped(document, { validates: true });
+    for (const document of [forged.replace(object, `${unsigned}${object}`), forged.replace(object, `${object}${unsigned}`)])
+      expect(() => verified(document)).toThrow('has several QualifyingProperties');
+    const properties = /<xad:QualifyingProperties.*<\/xad:QualifyingProperties>/s.exec(unsigned)?.[0] ?? '';
+    const besides = forged.replace('</xad:QualifyingProperties>', `$&${properties}`);
+    expect(() => verified(besides)).toThrow('has several QualifyingProperties');
+    // The element QualifyingProperties itself is not signed either.
+    const inner = /<xad:SignedProperties.*<\/xad:SignedProperties>/s.exec(unsigned)?.[0] ?? '';
+    for (const place of ['<xad:SignedProperties', '</xad:QualifyingProperties>'])
+      expect(() => verified(forged.replace(place, `${inner}${place}`))).toThrow('has SignedProperties that it does not sign');
+    // A signature that signs no properties has none.
+    const namespaces = `<Object xmlns:ds="${ds}">${properties}</Object>`;
+    expect(() => verified(first.replace('</KeyInfo>', `</KeyInfo>${namespaces}`))).toThrow('has SignedProperties that it does not sign');
+    expect(() => verified(first.replace('</KeyInfo>', '</KeyInfo><Object>of no concern</Object>'))).not.toThrow();
   });
 
   it('by an RSA key with a public exponent below 65537 is refused', () => {
