@@ -1,9 +1,19 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Canonicalisation } from '../../src/xml/canonicalisation.ts';
 import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
+import { XmlLimitFault } from '../../src/xml/xml-fault.ts';
 import { elementsWithId } from '../../src/xmldsig/ids.ts';
-import { canonicalRequest, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../src/xmldsig/references.ts';
-import { readTransforms, withoutExpression } from '../../src/xmldsig/transforms.ts';
+import {
+  canonicalRequest,
+  elementsNamed,
+  ReferenceBroken,
+  ReferenceUnknown,
+  referenceDigest,
+  selectsNothing,
+} from '../../src/xmldsig/references.ts';
+import { readTransforms, signatureName, withoutExpression, type Transform } from '../../src/xmldsig/transforms.ts';
 import { signatureAlgorithmOfUri, signatureMethodUri } from '../../src/xmldsig/algorithm-uris.ts';
 
 const parse = (text: string): XmlDocument => XmlDocument.parse(Buffer.from(text));
@@ -77,8 +87,32 @@ describe('transforms', () => {
     'not(ancestor-or-self::ds:Signature) or true()',
     'not(ancestor-or-self::q:Seal)',
     'not(self::ds:Signature)',
+    'not(ancestor-or-self::ds:Signature or)',
+    'not(ancestor-or-self::ds:Signature and ancestor-or-self::ds:Signature)',
+    'not(ancestor-or-self::ds:Signature ancestor-or-self::ds:Signature)',
+    'not(ancestor-or-self::ds:1)',
+    'not(ancestor-or-self::1)',
+    'not()',
   ])('that only look like them are evaluated: %s', (expression) => {
     expect(transform(xpath(expression))).toMatchObject([{ kind: 'XPATH', xpath: { expression, namespaces: { ds, p: 'urn:p' } } }]);
+  });
+
+  it('are read by their identifiers', () => {
+    const named = (uri: string): string => `<ds:Transform Algorithm="${uri}"/>`;
+    expect(transform(named(`${ds}enveloped-signature`) + named(`${ds}base64`) + named(exclusive))).toEqual([
+      { kind: 'ENVELOPED' },
+      { kind: 'BASE64' },
+      { kind: 'CANONICAL', algorithm: 'EXC_C14N', inclusivePrefixes: undefined },
+    ]);
+    // An XPath transform without its expression is none.
+    const xpathUri = 'http://www.w3.org/TR/1999/REC-xpath-19991116';
+    expect(transform(named(xpathUri))).toEqual([{ kind: 'OTHER', uri: xpathUri }]);
+    expect(transform(`<ds:Transform Algorithm="${xpathUri}"><XPath>true()</XPath></ds:Transform>`)).toEqual([
+      { kind: 'OTHER', uri: xpathUri },
+    ]);
+    expect(transform(xpath('\n true() '))).toMatchObject([{ kind: 'XPATH', xpath: { expression: 'true()' } }]);
+    const thousand = Array.from({ length: 1000 }, (_, index) => `a${index}`);
+    expect(transform(canonical(thousand.join(' ')))).toMatchObject([{ kind: 'CANONICAL', inclusivePrefixes: thousand }]);
   });
 
   it('that this service does not know are named', () => {
@@ -100,6 +134,105 @@ describe('transforms', () => {
     const same = { expression: 'not(ancestor-or-self::a)', namespaces: {} };
     const request = canonicalRequest({ uri: '', transforms: [{ kind: 'WITHOUT', names, xpath: same }] }, context);
     expect(document.canonical(request).toString()).toBe('<r><b></b></r>');
+  });
+});
+
+describe('a reference', () => {
+  const text = `<r xmlns:u="urn:u"><!--c--><a Id="x" b="1"><!--d-->text<ds:Signature xmlns:ds="${ds}"><s/></ds:Signature></a></r>`;
+  const octets = (uri: string, transforms: readonly Transform[], { document = text, own = false } = {}): string => {
+    using parsed = parse(document);
+    const [signature] = elementsNamed(parsed, [signatureName]);
+    const before = parsed.canonical({ algorithm: 'C14N' });
+    const context = { document: parsed, signature: own ? signature : undefined, budget: steps() };
+    const found = parsed.canonical(canonicalRequest({ uri, transforms }, context)).toString();
+    expect(parsed.canonical({ algorithm: 'C14N' }).equals(before)).toBe(true);
+    return found;
+  };
+  const by = (algorithm: Canonicalisation): Transform => ({ kind: 'CANONICAL', algorithm });
+  const without: Transform = { kind: 'WITHOUT', names: [signatureName] };
+  const envelopedTransform: Transform = { kind: 'ENVELOPED' };
+
+  it('is canonicalised by Canonical XML 1.0 where it names no algorithm (XML Signature §4.4.3.2)', () => {
+    expect(octets('#x', [without])).toBe('<a xmlns:u="urn:u" Id="x" b="1">text</a>');
+    expect(octets('#x', [without, by('EXC_C14N')])).toBe('<a Id="x" b="1">text</a>');
+  });
+
+  it.each<[string, Canonicalisation, boolean]>([
+    ['', 'EXC_C14N_WITH_COMMENTS', false],
+    ['#x', 'EXC_C14N_WITH_COMMENTS', false],
+    ['#x', 'C14N_11_WITH_COMMENTS', false],
+    ['#xpointer(/)', 'EXC_C14N_WITH_COMMENTS', true],
+    ['#xpointer(/)', 'EXC_C14N', false],
+    ["#xpointer(id('x'))", 'EXC_C14N_WITH_COMMENTS', true],
+    ['#xpointer(id("x"))', 'C14N_WITH_COMMENTS', true],
+    ["#xpointer(id('x'))", 'C14N', false],
+  ])('by the URI %j and %s has comments: %s (§4.4.3.3)', (uri, algorithm, has) => {
+    expect(octets(uri, [by(algorithm)]).includes('<!--d-->')).toBe(has);
+  });
+
+  it.each(['#xpointer(id(\'x"))', "#xpointer(id('x'))y", "#y#xpointer(id('x'))", '#xpointer(id(x))'])(
+    'by the URI %s selects nothing',
+    (uri) => {
+      expect(() => octets(uri, [])).toThrow(ReferenceBroken);
+    },
+  );
+
+  it('leaves its own signature out by the enveloped-signature transform, and every one by its name, once', () => {
+    expect(octets('#x', [envelopedTransform, by('EXC_C14N')])).toContain('<s></s>');
+    for (const transforms of [
+      [envelopedTransform],
+      [without],
+      [without, envelopedTransform],
+      [envelopedTransform, without],
+      [without, without],
+    ])
+      expect(octets('#x', [...transforms, by('EXC_C14N')], { own: true })).toBe('<a Id="x" b="1">text</a>');
+  });
+
+  it('leaves out elements of a name in its namespace alone, and what is within them with them', () => {
+    const other = `<r><Signature/><p:Signature xmlns:p="urn:p"/><Signature xmlns="${ds}"><Signature/><a/></Signature></r>`;
+    expect(octets('', [without], { document: other })).toBe('<r><Signature></Signature><p:Signature xmlns:p="urn:p"></p:Signature></r>');
+    using parsed = parse(other);
+    expect(elementsNamed(parsed, [signatureName])).toHaveLength(1);
+  });
+
+  it('leaves out 1000 elements, and no more', () => {
+    const many = (count: number): string =>
+      octets('', [without], { document: `<r xmlns:ds="${ds}">${'<ds:Signature/>'.repeat(count)}</r>` });
+    expect(many(1000)).toBe(`<r xmlns:ds="${ds}"></r>`);
+    expect(() => many(1001)).toThrow('leaves out more than 1000 elements');
+  });
+
+  it('has no transform behind its canonicalisation, and none of base64', () => {
+    for (const transforms of [[by('C14N'), without], [by('C14N'), by('C14N')], [{ kind: 'BASE64' } as const]])
+      expect(() => octets('#x', transforms)).toThrow(ReferenceUnknown);
+  });
+
+  it('costs what its octets are', () => {
+    using document = parse(`<r>${'x'.repeat(100_000)}</r>`);
+    const digest = (stepsMax: number): string =>
+      referenceDigest({ uri: '', transforms: [] }, 'sha256', { document, signature: undefined, budget: new StepBudget(stepsMax) }).toString(
+        'hex',
+      );
+    expect(digest(1_000_000)).toBe(
+      createHash('sha256')
+        .update(document.canonical({ algorithm: 'C14N' }))
+        .digest('hex'),
+    );
+    expect(() => digest(1000)).toThrow(XmlLimitFault);
+  });
+
+  it('selects nothing where its element is in one that is left out, or its filter takes no node', () => {
+    using document = parse(text.replace('<s/>', '<s Id="y"/>'));
+    const nothing = (uri: string, ...transforms: readonly Transform[]): boolean =>
+      selectsNothing(canonicalRequest({ uri, transforms }, { document, signature: undefined, budget: steps() }), document);
+    const filter = (expression: string): Transform => ({ kind: 'XPATH', xpath: { expression, namespaces: {} } });
+    expect([nothing('#x', without), nothing('', without), nothing('#y')]).toEqual([false, false, false]);
+    expect([nothing('#y', without), nothing('', { kind: 'WITHOUT', names: [{ namespace: undefined, localName: 'r' }] })]).toEqual([
+      true,
+      true,
+    ]);
+    expect([nothing('', filter('false()')), nothing('', filter('true()'))]).toEqual([true, false]);
   });
 });
 

@@ -113,11 +113,89 @@ describe('a path', () => {
     expect(findPath(anchor, { anchors: [anchor], intermediates: [] }, { at }).path).toEqual([]);
   });
 
+  test('of a trust anchor below another one is empty, or begins at that one', async () => {
+    const both = await certified(issuing, root, authority);
+    const found = [...validPaths(both, { anchors: [anchor, both], intermediates: [] }, { at })];
+    expect(found.map(({ anchor: from, path }) => [from.der, path.length])).toEqual([
+      [both.der, 0],
+      [anchor.der, 1],
+    ]);
+  });
+
   test('of several can be taken one after the other', async () => {
     const [one, two] = await Promise.all([certified(issuing, root, authority), certified(issuing, root, authority)]);
     const target = await certified(person, issuing, []);
     const found = [...validPaths(target, { anchors: [anchor], intermediates: [one, two] }, { at })];
     expect(found.map(({ path }) => path[0]?.der)).toEqual([one.der, two.der]);
+  });
+});
+
+describe('the search', () => {
+  const found = (target: PathCertificate, intermediates: PathCertificate[]): Uint8Array[][] =>
+    [...validPaths(target, { anchors: [anchor], intermediates }, { at })].map(({ path }) => path.map((one) => one.der));
+
+  test('does not go through the same authority twice; one with two names is two', async () => {
+    const [one, two] = [entity('One'), entity('Two')];
+    const [byRoot, oneByTwo, twoByOne] = [
+      await certified(one, root, authority),
+      await certified(one, two, authority),
+      await certified(two, one, authority),
+    ];
+    const target = await certified(person, one, []);
+    expect(found(target, [byRoot, oneByTwo, twoByOne])).toEqual([[byRoot.der, target.der]]);
+    const renamed = { ...one, name: subjectName({ country: 'FR', commonName: 'One, renamed' }) };
+    const renewal = await certified(renamed, one, authority);
+    const below = await certified(person, renamed, []);
+    expect(found(below, [byRoot, renewal])).toEqual([[byRoot.der, renewal.der, below.der]]);
+  });
+
+  test('takes paths of 12 certificates, and no longer ones', async () => {
+    const entities = Array.from({ length: 12 }, (_, index) => entity(`Depth ${index}`));
+    const chain = await Promise.all(entities.map(async (one, index) => certified(one, entities[index - 1] ?? root, authority)));
+    const target = async (below: number): Promise<PathCertificate> => certified(person, entities[below] ?? root, []);
+    expect(faultOf(await target(10), chain)).toBe('valid');
+    expect(faultOf(await target(11), chain)).toBe('no path from a trust anchor');
+  });
+
+  test('tries first what is valid and has the key identifier that the certificate names', async () => {
+    const identified = (octets: number): Extensions => [
+      ...authority,
+      extension(oids.subjectKeyIdentifier, der.octetString(Uint8Array.of(octets))),
+    ];
+    const ended = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2021-01-01T00:00:00Z') };
+    const coming = { notBefore: new Date('2030-01-01T00:00:00Z'), notAfter: new Date('2031-01-01T00:00:00Z') };
+    const [right, plain, wrong, past, future, pastWrong] = await Promise.all([
+      certified(issuing, root, identified(1)),
+      certified(issuing, root, authority),
+      certified(issuing, root, identified(2)),
+      certified(issuing, root, identified(1), ended),
+      certified(issuing, root, identified(1), coming),
+      certified(issuing, root, identified(2), ended),
+    ]);
+    const named = extension(oids.authorityKeyIdentifier, der.sequence(der.implicitPrimitive(0, Uint8Array.of(1))));
+    const target = await certified(person, issuing, [named]);
+    const asked = (...candidates: readonly PathCertificate[]): PathCertificate[] => {
+      const order: PathCertificate[] = [];
+      const counted = candidates.map((one) => ({
+        ...one,
+        isSignedBy: (issuer: PathCertificate): boolean => {
+          order.push(one);
+          return one.isSignedBy(issuer);
+        },
+      }));
+      expect(found(target, counted).length).toBeGreaterThan(0);
+      return order;
+    };
+    expect(asked(pastWrong, wrong, future, past, plain, right)).toEqual([plain, right, future, past, wrong, pastWrong]);
+    expect(asked(past, wrong, right)).toEqual([right, past, wrong]);
+  });
+
+  test('tells the fault of the last candidate', async () => {
+    const notCa = await certified(issuing, root, []);
+    const noSigning = await certified(issuing, root, [basicConstraints(), keyUsage(['cRLSign'])]);
+    const target = await certified(person, issuing, []);
+    expect(faultOf(target, [notCa, noSigning])).toContain('key usage');
+    expect(faultOf(target, [noSigning, notCa])).toBe('not a CA certificate');
   });
 });
 
@@ -157,14 +235,24 @@ describe('what strangers put into certificates costs a bounded time', () => {
   test('many names beside many constraints', async () => {
     const some = (letter: string, count: number): Uint8Array[] =>
       Array.from({ length: count }, () => der.implicitPrimitive(2, Buffer.from(letter)));
-    const excluded = (count: number): Uint8Array =>
-      der.implicitConstructed(1, der.concat(...some('b', count).map((one) => der.sequence(one))));
-    const withNames = async (count: number): Promise<string> => {
-      const ca = await certified(issuing, root, [...authority, extension(oids.nameConstraints, der.sequence(excluded(count)), true)]);
-      return faultOf(await certified(person, issuing, [extension(oids.subjectAltName, der.sequence(...some('a', count)))]), [ca]);
+    const constraints = (tag: number, letter: string, count: number): Uint8Array =>
+      der.implicitConstructed(tag, der.concat(...some(letter, count).map((one) => der.sequence(one))));
+    const withNames = async (tag: number, letter: string, count: number, ...others: PathCertificate[]): Promise<string> => {
+      const limits = extension(oids.nameConstraints, der.sequence(constraints(tag, letter, count)), true);
+      const ca = await certified(issuing, root, [...authority, limits]);
+      const target = await certified(person, issuing, [extension(oids.subjectAltName, der.sequence(...some('a', count)))]);
+      return faultOf(target, [ca, ...others]);
     };
-    expect(await withNames(100)).toBe('valid');
-    expect(await withNames(1000)).toBe('too many names and constraints in its certificates');
+    const tooMany = 'too many names and constraints in its certificates';
+    for (const [tag, letter] of [
+      [0, 'a'],
+      [1, 'b'],
+    ] as const) {
+      expect(await withNames(tag, letter, 100)).toBe('valid');
+      expect(await withNames(tag, letter, 1000)).toBe(tooMany);
+    }
+    // The search ends there, although another path costs less.
+    expect(await withNames(1, 'b', 1000, await certified(issuing, root, authority))).toBe(tooMany);
   });
 });
 

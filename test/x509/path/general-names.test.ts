@@ -68,9 +68,15 @@ describe('constraints of hosts', () => {
     [email, 'host.example', 'a@host.example.', true],
     [email, 'host.example', 'a@b.host.example', false],
     [email, '.host.example', 'a@b.host.example', true],
+    [email, '.host.example', 'a@.host.example', false],
     [email, 'A@host.example', 'A@Host.example', true],
     [email, 'A@host.example', 'a@host.example', false],
     [email, '', 'a@any.example', true],
+    // A quoted local part can contain the character as well (RFC 5321 §4.1.2).
+    [email, 'host.example', '"a@other.example"@host.example', true],
+    [email, 'other.example"@host.example', '"a@other.example"@host.example', false],
+    [email, '"a@b"@host.example', '"a@b"@HOST.example', true],
+    [email, '"a@b"@host.example', '"a@c"@host.example', false],
   ])('%i: %j holds for %j: %s', (tag, base, name, isIn) => {
     expect(fault('excluded', text(tag, base), text(tag, name))).toBe(isIn ? excluded : undefined);
     expect(fault('permitted', text(tag, base), text(tag, name))).toBe(isIn ? undefined : outside);
@@ -94,6 +100,8 @@ describe('constraints of hosts', () => {
     expect(fault('excluded', network, read(0x87, Buffer.of(10, 2, 0, 0)))).toBe(undefined);
     expect(fault('permitted', network, read(0x87, Buffer.alloc(16)))).toBe(outside);
     expect(fault('permitted', read(0x87, Buffer.alloc(7)), read(0x87, Buffer.alloc(4)))).toBe(outside);
+    // All addresses of IPv6, and one of IPv4.
+    expect(fault('permitted', read(0x87, Buffer.alloc(32)), read(0x87, Buffer.alloc(4)))).toBe(outside);
   });
 });
 

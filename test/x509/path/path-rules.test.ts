@@ -145,6 +145,45 @@ describe('a certificate', () => {
   });
 });
 
+describe('each certificate of a path', () => {
+  const faultOf = (path: readonly PathCertificate[]): string | undefined => {
+    try {
+      checkPath(anchor, path, { at });
+      return undefined;
+    } catch (error) {
+      if (error instanceof PathFault) return `${error.index}: ${error.message}`;
+      throw error;
+    }
+  };
+
+  it('is signed by the key of the one above it, and names it as its issuer', async () => {
+    const [first, target] = [await certified(upper, root, ca()), await certified(person, upper, [])];
+    expect(faultOf([first, target])).toBeUndefined();
+    const impostor = { ...entity('Upper'), name: upper.name };
+    expect(faultOf([first, await certified(person, impostor, [])])).toBe("1: the signature does not verify under the issuer's key");
+    const renamed = { ...upper, name: middle.name };
+    expect(faultOf([first, await certified(person, renamed, [])])).toBe('1: the issuer name does not match');
+    expect(faultOf([await certified(upper, middle, ca()), target])).toBe("0: the signature does not verify under the issuer's key");
+  });
+
+  it('that signs others is of version 3: older ones do not say that they may (RFC 5280 §6.1.4 k)', async () => {
+    const [first, target] = [await certified(upper, root, ca()), await certified(person, upper, [])];
+    for (const version of [0, 1]) expect(faultOf([{ ...first, version }, target])).toBe('0: not a CA certificate');
+    expect(faultOf([first, { ...target, version: 0 }])).toBeUndefined();
+  });
+
+  it('is where no policy is left, if one is required', async () => {
+    const [first, second, target] = [
+      await certified(upper, root, [...ca(), policies('1.1')]),
+      await certified(middle, upper, ca()),
+      await certified(person, middle, [policies('1.1')]),
+    ];
+    expect(() => checkPath(anchor, [first, second, target], { at, explicitPolicy: true })).toThrow(
+      expect.objectContaining({ message: noPolicy, index: 1 }) as Error,
+    );
+  });
+});
+
 describe('a CA certificate', () => {
   it('says that it is one, and that its key signs certificates where it says at all what the key is for', async () => {
     expect(await outcome({ middle: [basicConstraints()] })).toBe('valid');
