@@ -232,6 +232,13 @@ describe('what strangers put into certificates costs a bounded time', () => {
     expect(faultOf(target, [await certified(long, root, authority), await certified(issuing, root, authority)])).toBe('valid');
   });
 
+  test('a key beyond the limits in the certificate itself', async () => {
+    const long = { ...person, subjectPublicKeyInfo: rsaPublicKey(Buffer.alloc(2048, 0xc5), 65_537n) };
+    const ca = await certified(issuing, root, authority);
+    expect(faultOf(await certified(long, issuing, []), [ca])).toBe('no path from a trust anchor');
+    expect(faultOf(await certified(person, issuing, []), [ca])).toBe('valid');
+  });
+
   test('many names beside many constraints', async () => {
     const some = (letter: string, count: number): Uint8Array[] =>
       Array.from({ length: count }, () => der.implicitPrimitive(2, Buffer.from(letter)));
