@@ -131,6 +131,11 @@ describe('a policy that is mapped', () => {
   it('is lost where mapping is inhibited, alone', () => {
     expect(mapped([['1.1', '2.1']], ['2.1', '1.1'], false)).toEqual([]);
     expect(mapped([['1.1', '2.1']], ['1.2'], false)).toEqual(['1.2']);
+    const graph = new PolicyGraph();
+    graph.descend(new Set(['1.1', '1.2']), allowed);
+    graph.descend(new Set(['1.1', '1.2']), allowed);
+    graph.map([{ issuerDomain: '1.1', subjectDomain: '2.1' }], { allowed: false });
+    expect([...graph.accepted(all)]).toEqual(['1.2']);
   });
 
   it('out of any-policy is valid as itself; one that is not there is not', () => {
