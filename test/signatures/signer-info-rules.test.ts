@@ -1,4 +1,4 @@
-import { createHash, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
@@ -6,7 +6,7 @@ import { oids } from '../../src/asn1/object-identifiers.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
 import { checkSignerInfo, checkSignerInfos, SignatureBroken, type CoveredContent } from '../../src/cms/verify-signer-info.ts';
-import { joined, signedBy, softwareSigner } from './software-signer.ts';
+import { joined, signedBy, signerWith, softwareSigner } from './software-signer.ts';
 
 const signer = softwareSigner('rules');
 /** The same key, another certificate; and another key. */
@@ -157,6 +157,49 @@ describe('a SignerInfo', () => {
     const withRsa = der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue());
     expect(() => check({ algorithm: withRsa })).toThrow("does not match the signer's key");
     expect(() => check({ algorithm: der.sequence(der.oid('1.2.3')) })).toThrow('uses an unsupported algorithm');
+  });
+
+  it('by Ed25519 holds over its attributes alone (RFC 8419)', () => {
+    const edwards = signerWith(generateKeyPairSync('ed25519').privateKey, 'Ed25519');
+    const { issuer, serialNumber, der: certificate } = edwards.certificate;
+    const set = der.setOf([contentType, messageDigest]);
+    const made = (signed: Uint8Array, algorithm = oids.ed25519, isBare = false): void => {
+      const info = der.sequence(
+        der.integer(1),
+        byIssuer(issuer, serialNumber),
+        sha256,
+        ...(isBare ? [] : [Buffer.concat([Buffer.of(0xa0), Buffer.from(set).subarray(1)])]),
+        der.sequence(der.oid(algorithm)),
+        der.octetString(sign(null, signed, edwards.privateKey)),
+      );
+      checkSignerInfos([info], [certificate], covered());
+    };
+    expect(() => made(set)).not.toThrow();
+    expect(() => made(der.setOf([contentType]))).toThrow('has a value that does not verify');
+    expect(() => made(content)).toThrow('has a value that does not verify');
+    expect(() => made(content, oids.ed25519, true)).toThrow(SignatureBroken);
+    expect(() => made(set, oids.ecdsaWithSHA256)).toThrow("does not match the signer's key");
+    expect(() => made(set, oids.sha256WithRSAEncryption)).toThrow("does not match the signer's key");
+  });
+
+  it('tells what is obsolete in it: the hash of its content, or the one of its value', () => {
+    const sha1 = der.sequence(der.oid('1.3.14.3.2.26'));
+    const ecdsaWithSha1 = der.sequence(der.oid('1.2.840.10045.4.1'));
+    const made = (contentHash: 'sha1' | 'sha256', valueHash: 'sha1' | 'sha256'): readonly string[] => {
+      const digest = attribute(oids.messageDigest, der.octetString(createHash(contentHash).update(content).digest()));
+      const set = der.setOf([contentType, digest]);
+      const info = der.sequence(
+        der.integer(1),
+        ofSigner,
+        contentHash === 'sha1' ? sha1 : sha256,
+        Buffer.concat([Buffer.of(0xa0), Buffer.from(set).subarray(1)]),
+        valueHash === 'sha1' ? ecdsaWithSha1 : ecdsa,
+        der.octetString(sign(valueHash, set, { key: signer.privateKey, dsaEncoding: 'der' })),
+      );
+      return checkSignerInfos([info], [signer.certificate.der], covered());
+    };
+    const obsolete = ['signature 1 of 1 uses SHA-1'];
+    expect([made('sha256', 'sha256'), made('sha1', 'sha256'), made('sha256', 'sha1')]).toEqual([[], obsolete, obsolete]);
   });
 
   it('is named by its place, and each of them has to hold', () => {

@@ -145,7 +145,6 @@ function signatureFault({ document, budget }: Limited, signature: ReadSignature)
   const { references, algorithm, signedInfo: apex, signedInfoCanonicalisation: method, value } = signature;
   const misbuilt = structureFault(document, signature);
   if (misbuilt !== undefined) return misbuilt;
-  if (references.length === 0) return 'references nothing';
   for (const reference of references) {
     const fault = faultOf({ document, budget }, signature, reference);
     if (fault !== undefined) return fault;

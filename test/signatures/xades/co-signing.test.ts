@@ -131,6 +131,17 @@ describe('existing signatures are verified', () => {
     ],
     ['the certificate', first.replace(/<X509Certificate>[^<]*<\/X509Certificate>/, ''), 'contains no certificate'],
     ['the algorithms', first.replace('#rsa-sha256', '#rsa-sha224'), 'has an algorithm that this service does not know'],
+    [
+      'the canonicalisation',
+      first.replace(`<CanonicalizationMethod Algorithm="${exclusive}"`, '<CanonicalizationMethod Algorithm="urn:other"'),
+      'has an algorithm that this service does not know',
+    ],
+    [
+      'a certificate that is none',
+      first.replace(/<X509Certificate>[^<]*/, '<X509Certificate>MAAA'),
+      'contains no certificate that it binds',
+    ],
+    ['a digest of an unknown algorithm', first.replace('xmlenc#sha256', 'xmlenc#sha257'), 'has an unknown digest algorithm'],
     ['two elements with the signed Id', first.replace('<Other ', '<Other id="p1" '), 'several elements have'],
     ['a signed element that is gone', first.replace('Id="p1"', 'Id="p2"'), 'does not exist'],
     ['other resources', first.replace('URI="#p1"', 'URI="https://example.org/part"'), 'names another resource'],
@@ -202,6 +213,18 @@ describe('existing signatures are verified', () => {
   it('a signature in the Object of another one is taken where both hold', () => {
     const countersigned = first.replace('</KeyInfo>', `</KeyInfo><Object>${/<Signature .*<\/Signature>/s.exec(first)?.[0] ?? ''}</Object>`);
     expect(() => enveloped(countersigned, { ...atOther, validates: true })).not.toThrow();
+  });
+
+  it('by ECDSA has a value of two numbers of the same length', () => {
+    const signed = enveloped(text).toString();
+    for (const value of ['', 'AQ==', 'AQID'])
+      expect(() => enveloped(signed.replace(/(?<=<ds:SignatureValue[^>]*>)[^<]*/, value), { validates: true })).toThrow(
+        'has a value of the wrong length',
+      );
+    for (const value of ['AQI=', 'AQIDBA==', Buffer.alloc(64).toString('base64'), Buffer.alloc(200, 1).toString('base64')])
+      expect(() => enveloped(signed.replace(/(?<=<ds:SignatureValue[^>]*>)[^<]*/, value), { validates: true })).toThrow(
+        'does not verify under its certificate',
+      );
   });
 
   it('of several certificates, the one that the signed properties bind verifies it; if none is it, none does', () => {

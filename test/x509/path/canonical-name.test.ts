@@ -22,6 +22,12 @@ const attribute = (type: string, value: Uint8Array, ...more: Uint8Array[]): Uint
 const keyOf = (...relativeNames: Uint8Array[]): string => canonicalName(der.sequence(...relativeNames)).key;
 const [commonName, organisation] = [attribute(oids.commonName, der.utf8String('a')), attribute('2.5.4.10', der.utf8String('b'))] as const;
 
+it('a value of up to 4096 characters is compared in its canonical form, and a longer one as it is', () => {
+  const areEqual = (length: number): boolean =>
+    canonicalName(nameOf('A'.repeat(length))).key === canonicalName(nameOf('a'.repeat(length))).key;
+  expect([areEqual(4096), areEqual(4097)]).toEqual([true, false]);
+});
+
 it('names are equal whatever the order of attributes in one RDN and the type of their strings, and not in another order of RDNs', () => {
   expect(keyOf(der.set(commonName, organisation))).toBe(keyOf(der.set(organisation, commonName)));
   expect(keyOf(der.set(attribute(oids.commonName, der.printableString('A'))))).toBe(keyOf(der.set(commonName)));

@@ -157,6 +157,15 @@ describe('the search', () => {
     expect(faultOf(await target(11), chain)).toBe('no path from a trust anchor');
   });
 
+  test('looks at 500 certificates, and no further', async () => {
+    const elsewhere = entity('Elsewhere');
+    const [deadEnd, wayOut] = await Promise.all([certified(issuing, elsewhere, authority), certified(issuing, root, authority)]);
+    const target = await certified(person, issuing, []);
+    const behind = (count: number): string => faultOf(target, [...Array.from({ length: count }, () => deadEnd), wayOut]);
+    expect(behind(498)).toBe('valid');
+    expect(behind(499)).toBe('no path from a trust anchor');
+  });
+
   test('tries first what is valid and has the key identifier that the certificate names', async () => {
     const identified = (octets: number): Extensions => [
       ...authority,
