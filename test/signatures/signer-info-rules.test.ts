@@ -200,6 +200,19 @@ describe('a SignerInfo', () => {
     };
     const obsolete = ['signature 1 of 1 uses SHA-1'];
     expect([made('sha256', 'sha256'), made('sha1', 'sha256'), made('sha256', 'sha1')]).toEqual([[], obsolete, obsolete]);
+    const within = (hashWithin: 'sha1' | 'sha256'): readonly string[] =>
+      checkSignerInfos([signerInfo({})], [signer.certificate.der], { ...covered(), hashWithin });
+    expect([within('sha256'), within('sha1')]).toEqual([[], obsolete]);
+  });
+
+  it('is not verified on the event loop beside certificates that take long to read', () => {
+    const heavy = der.sequence(der.concat(...Array.from({ length: 20_000 }, () => der.sequence())));
+    const certificates = [signer.certificate.der, heavy];
+    expect(() => checkSignerInfos([signerInfo({})], certificates, covered(), { mustBeQuick: true })).toThrow(
+      expect.objectContaining({ code: 'NOT_QUICK' }) as Error,
+    );
+    expect(() => checkSignerInfos([signerInfo({})], certificates, covered())).not.toThrow();
+    expect(() => checkSignerInfos([signerInfo({})], [signer.certificate.der], covered(), { mustBeQuick: true })).not.toThrow();
   });
 
   it('is named by its place, and each of them has to hold', () => {
