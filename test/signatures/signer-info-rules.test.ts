@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
+import { children, readAll } from '../../src/asn1/reader.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
 import { checkSignerInfo, checkSignerInfos, SignatureBroken, type CoveredContent } from '../../src/cms/verify-signer-info.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
+import { rsaPublicKey } from '../support/forged-values.ts';
 import { joined, signedBy, signerWith, softwareSigner } from './software-signer.ts';
 
 const signer = softwareSigner('rules');
@@ -134,6 +137,18 @@ describe('a SignerInfo', () => {
     expect(keyIdentifier.length).toBeGreaterThan(0);
     const byKey = (octets: Uint8Array): Uint8Array => Buffer.concat([Buffer.of(0x80, octets.length), octets]);
     check({ identifier: byKey(keyIdentifier) });
+    // A certificate without an identifier is beside it.
+    const [tbs, ...signed] = children(readAll(stranger.certificate.der));
+    const bare = der.sequence(
+      der.sequence(
+        ...children(tbs ?? readAll(der.sequence()))
+          .slice(0, 7)
+          .map(({ raw }) => raw),
+      ),
+      ...signed.map(({ raw }) => raw),
+    );
+    expect(readCertificate(bare).subjectKeyIdentifier).toBeUndefined();
+    checkSignerInfos([signerInfo({ identifier: byKey(keyIdentifier) })], [bare, signer.certificate.der], covered());
     const strangers = stranger.certificate.subjectKeyIdentifier ?? new Uint8Array();
     for (const identifier of [
       byKey(strangers),
@@ -143,6 +158,8 @@ describe('a SignerInfo', () => {
     ])
       expect(() => check({ identifier })).toThrow("comes without its signer's certificate");
     expect(() => checkSignerInfos([signerInfo({})], [], covered())).toThrow("comes without its signer's certificate");
+    const otherChoice = Buffer.from(byKey(keyIdentifier)).fill(0x81, 0, 1);
+    expect(() => check({ identifier: otherChoice })).toThrow('is not well formed');
     // What is no certificate is passed over.
     checkSignerInfos([signerInfo({})], [Buffer.of(0x30, 0), stranger.certificate.der, signer.certificate.der], covered());
   });
@@ -205,14 +222,40 @@ describe('a SignerInfo', () => {
     expect([within('sha256'), within('sha1')]).toEqual([[], obsolete]);
   });
 
-  it('is not verified on the event loop beside certificates that take long to read', () => {
+  it('is not verified on the event loop where that takes long, or reading the certificates beside it', () => {
     const heavy = der.sequence(der.concat(...Array.from({ length: 20_000 }, () => der.sequence())));
     const certificates = [signer.certificate.der, heavy];
     expect(() => checkSignerInfos([signerInfo({})], certificates, covered(), { mustBeQuick: true })).toThrow(
       expect.objectContaining({ code: 'NOT_QUICK' }) as Error,
     );
     expect(() => checkSignerInfos([signerInfo({})], certificates, covered())).not.toThrow();
-    expect(() => checkSignerInfos([signerInfo({})], [signer.certificate.der], covered(), { mustBeQuick: true })).not.toThrow();
+    const quick = (count: number) => (): unknown =>
+      checkSignerInfos(
+        Array.from({ length: count }, () => signerInfo({})),
+        [signer.certificate.der],
+        covered(),
+        { mustBeQuick: true },
+      );
+    expect(quick(1)).not.toThrow();
+    expect(quick(25)).not.toThrow();
+    expect(quick(26)).toThrow(expect.objectContaining({ code: 'NOT_QUICK' }) as Error);
+  });
+
+  it('is refused with a reason for a key that is beyond the limits, or that OpenSSL rejects', () => {
+    const [tbs, ...signed] = children(readAll(signer.certificate.der));
+    if (tbs === undefined) throw new Error('no certificate');
+    const withKey = (key: Uint8Array): Uint8Array => {
+      const fields = children(tbs).map(({ raw }) => raw);
+      return der.sequence(der.sequence(...fields.with(6, key)), ...signed.map(({ raw }) => raw));
+    };
+    const check = (key: Uint8Array) => (): unknown => checkSignerInfos([signerInfo({ attributes: [] })], [withKey(key)], covered());
+    expect(check(signer.certificate.subjectPublicKeyInfo)).not.toThrow();
+    expect(check(rsaPublicKey(Buffer.alloc(2048, 0xc5), 65_537n))).toThrow(
+      'signature 1 of 1 cannot be verified: the key of its signer is an RSA key of 16384 bits, more than 8192',
+    );
+    const offCurve = Buffer.from(signer.certificate.subjectPublicKeyInfo);
+    offCurve.fill(1, offCurve.length - 64);
+    expect(check(offCurve)).toThrow(/^signature 1 of 1 cannot be verified$/);
   });
 
   it('is named by its place, and each of them has to hold', () => {
