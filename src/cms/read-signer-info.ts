@@ -6,7 +6,6 @@ import { octetsOf } from './read-signed-data.ts';
 
 /** A parsed SignerInfo (RFC 5652 §5.3). Elements are in DER. */
 export interface ReadSignerInfo {
-  readonly version: number;
   /** IssuerAndSerialNumber, or `[0]` with a subject key identifier. */
   readonly signer: DerElement;
   readonly digestAlgorithm: DerElement;
@@ -27,8 +26,8 @@ export function readSignerInfo(bytes: Uint8Array): ReadSignerInfo {
   const source = bytesInMemory(bytes);
   const cursor = new BerCursor(source, limits);
   cursor.open(tags.sequence);
-  const { contentStart, end } = cursor.primitive(tags.integer);
-  const [version = 0] = end - contentStart === 1 ? bytes.subarray(contentStart, end) : [];
+  // The version follows from the form of the signer's identifier.
+  cursor.primitive(tags.integer);
   const signer = derOf(source, cursor);
   const digestAlgorithm = derOf(source, cursor);
   const signedAttributes = cursor.tag === tags.signedAttributes ? attributesOf(source, cursor) : undefined;
@@ -37,7 +36,7 @@ export function readSignerInfo(bytes: Uint8Array): ReadSignerInfo {
   if (cursor.tag !== undefined) cursor.skip();
   cursor.close();
   cursor.end();
-  return { version, signer, digestAlgorithm, signedAttributes, signatureAlgorithm, signature };
+  return { signer, digestAlgorithm, signedAttributes, signatureAlgorithm, signature };
 }
 
 function derOf(source: ByteSource, cursor: BerCursor): DerElement {

@@ -80,6 +80,11 @@ describe('a SignedData', () => {
     expect(beginsAsSignedData(bytesInMemory(der.sequence(der.oid(oids.data))))).toBe(false);
   });
 
+  it('is the content of a ContentInfo of its type', () => {
+    const [, wrapped = readAll(der.sequence())] = children(readAll(cms()));
+    expect(() => readSignedData(bytesInMemory(der.sequence(der.oid('1.2.840.113549.1.7.3'), wrapped.raw)))).toThrow('not a SignedData');
+  });
+
   it('has content of any type with an OID of up to 128 octets', () => {
     const typed = (octets: number): ReadSignedData => {
       const [version = content, digests = content, , ...others] = fieldsOf(cms());

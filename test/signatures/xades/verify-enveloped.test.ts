@@ -5,10 +5,12 @@ import { verifyEnveloped, withSignature } from '../../../src/signatures/xades/en
 import { signatureParts } from '../../../src/signatures/xades/signature-text.ts';
 import { xmlInput } from '../../../src/signatures/xades/xml-input.ts';
 import { usualProperties } from '../../../src/signatures/request/signed-properties.ts';
-import { chainOf, signingOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
+import { chainOf, signerWith, signingOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
 import { documentNamed, envelopedParameters, signer } from './xades-signer.ts';
 
 const text = '<doc xmlns="urn:example:b">\n  <Part Id="p1">signed</Part>\n</doc>';
+
+const twin = signerWith(signer.privateKey, 'Another name');
 
 /** A finished signature whose document or signature `forge` changes before it is verified. */
 function verified(
@@ -56,7 +58,28 @@ describe.each([whole, part])('a finished signature, read $name', ({ more }) => {
     ['no certificate', { signature: (xml) => xml.replace(/<ds:KeyInfo>.*<\/ds:KeyInfo>/, '') }, 'lacks the signer certificate'],
     ['another key', { by: softwareSigner('another') }, 'does not verify'],
     ['another transform', { signature: (xml) => xml.replace('ancestor-or-self::ds:Signature', 'ancestor-or-self::ds:Manifest') }, ''],
+    [
+      'another certificate of the same key',
+      { by: twin, signature: (xml) => xml.replace(/(?<=<ds:X509Certificate>)[^<]*/, Buffer.from(twin.certificate.der).toString('base64')) },
+      'binds another certificate',
+    ],
     ['one reference less', { signature: (xml) => xml.replace(/<ds:Reference Id.*?<\/ds:Reference>/, '') }, 'has other references'],
+    ['one reference more', { signature: (xml) => xml.replace(/<ds:Reference Id.*?<\/ds:Reference>/, '$&$&') }, 'has other references'],
+    [
+      'another URI of the same content',
+      { signature: (xml) => xml.replace(/ URI="(#?)([^"]*)"/, (_all, hash) => ` URI="#xpointer(${hash === '' ? '/' : "id('p1')"})"`) },
+      'has other references',
+    ],
+    [
+      'the element KeyInfo twice',
+      { signature: (xml) => xml.replace(/<ds:KeyInfo>.*<\/ds:KeyInfo>/, '$&$&') },
+      'has the element "KeyInfo" in the wrong place',
+    ],
+    [
+      'other properties signed than its own',
+      { signature: (xml) => xml.replace(/(<xad:SignedProperties Id=")([^"]*)/, '$1other') },
+      'does not sign its properties',
+    ],
     ['another Id', { state: (state) => ({ ...state, signatureId: 'other' }) }, ''],
   ])('is refused with %s', (_name, forgery, message) => {
     expect(() => {
