@@ -5,7 +5,9 @@ import type { EnvelopedParameters } from '../../../src/signatures/xades/envelope
 import { xadesWorkload } from '../../../src/signatures/xades/xades-workload.ts';
 import type { Canonicalisation } from '../../../src/xml/canonicalisation.ts';
 import { XmlDocument } from '../../../src/xml/xml-document.ts';
-import { enveloped, everywhere } from './xades-signer.ts';
+import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
+import { chainOf } from '../software-signer.ts';
+import { documentNamed, enveloped, envelopedParameters, everywhere, signer } from './xades-signer.ts';
 
 const ds = 'http://www.w3.org/2000/09/xmldsig#';
 const refusalOf = (step: () => unknown): readonly [string, string | undefined, string] | undefined => {
@@ -75,6 +77,44 @@ describe('the filter of a caller', () => {
     expect(declared('true() or self::d:x', { d: 'urn:mine' })).toEqual(['d=urn:mine']);
     // Behind an element, what it declares is out of scope.
     expect(() => declared('self::inner:x or true()', {}, { position, place: 'NEXT_SIBLING' })).toThrow('prefix');
+  });
+});
+
+describe('a filter that depends on the signature', () => {
+  const prepare = (expression: string): unknown =>
+    envelopedFormat.prepare(
+      [documentNamed('<a><!-- c -->text</a>')],
+      envelopedParameters({ transformation: { expression, namespaces: {} } }),
+      chainOf(signer),
+      { now: new Date() },
+    );
+
+  it.each(['not(//ds:Signature)', 'count(//*) < 5', 'string-length(//ds:SignatureValue) != 4', 'string-length(//ds:SignatureValue) < 6'])(
+    'is refused before a key is used: %s',
+    (expression) => {
+      expect(refusalOf(() => prepare(expression))).toEqual([
+        'DOCUMENT_INVALID',
+        '/parameters/xpathTransformation',
+        'the XPath expression selects something else once the signature is in the document',
+      ]);
+    },
+  );
+
+  it('is taken where it selects the same', () => {
+    expect(refusalOf(() => prepare('not(//ds:Signature) or true()'))).toBeUndefined();
+  });
+});
+
+describe('comments of a document', () => {
+  it.each<[Canonicalisation, boolean]>([
+    ['EXC_C14N', false],
+    ['EXC_C14N_WITH_COMMENTS', true],
+    ['C14N', false],
+    ['C14N_11_WITH_COMMENTS', true],
+  ])('by %s are signed: %s', (algorithm, areSigned) => {
+    const signed = enveloped('<a><!-- c -->text</a>', { canonicalisation: everywhere(algorithm) }).toString();
+    using changed = XmlDocument.parse(Buffer.from(signed.replace('<!-- c -->', '<!-- d -->')));
+    expect(holdingReferences(changed)).toEqual([[!areSigned, true]]);
   });
 });
 

@@ -3,6 +3,7 @@ import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
 import type { EnvelopedParameters, EnvelopedState } from '../../../src/signatures/xades/enveloped-state.ts';
 import { verifyEnveloped, withSignature } from '../../../src/signatures/xades/enveloped-result.ts';
 import { signatureParts } from '../../../src/signatures/xades/signature-text.ts';
+import { dsNamespace } from '../../../src/xmldsig/algorithm-uris.ts';
 import { xmlInput } from '../../../src/signatures/xades/xml-input.ts';
 import { usualProperties } from '../../../src/signatures/request/signed-properties.ts';
 import { chainOf, signerWith, signingOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
@@ -80,12 +81,27 @@ describe.each([whole, part])('a finished signature, read $name', ({ more }) => {
       { signature: (xml) => xml.replace(/(<xad:SignedProperties Id=")([^"]*)/, '$1other') },
       'does not sign its properties',
     ],
+    ['a broken one beside it', { state: (state) => ({ ...state, earlier: [[true]] }) }, 'breaks an existing one'],
     ['another Id', { state: (state) => ({ ...state, signatureId: 'other' }) }, ''],
   ])('is refused with %s', (_name, forgery, message) => {
     expect(() => {
       verified(more, forgery);
     }).toThrow(message);
   });
+});
+
+it.each<[string, Forgery, string]>([
+  [
+    'another transform',
+    { signature: (xml) => xml.replace('<ds:Transforms>', `$&<ds:Transform Algorithm="${dsNamespace}enveloped-signature"/>`) },
+    'has other transforms than were prepared',
+  ],
+  ['an element behind it', { signature: (xml) => `${xml}<evil xmlns=""/>` }, 'is not in its place'],
+  ['another Id', { state: (state) => ({ ...state, signatureId: 'other' }) }, 'is not in its place'],
+])('a finished signature, read in one pass, is refused with %s', (_name, forgery, message) => {
+  expect(() => {
+    verified({}, forgery);
+  }).toThrow(message);
 });
 
 it('a document that is no longer well formed is refused', () => {
