@@ -36,7 +36,7 @@ export class PolicyGraph {
     const level = new Map<string, PolicyNode>();
     this.#levels.push(level);
     if (policies === undefined) {
-      this.#levels = [new Map<string, PolicyNode>(), level];
+      this.#levels = [level];
       return;
     }
     const add = (policy: string, parents: readonly PolicyNode[]): void => {
@@ -90,7 +90,6 @@ export class PolicyGraph {
    */
   #policiesOfAnchor(): ReadonlySet<string> {
     const found = new Set<string>();
-    if (this.isEmpty) return found;
     for (const node of this.#levels.flatMap((level) => [...level.values()])) {
       if (node.policy !== anyPolicy && [...node.parents].some(({ policy }) => policy === anyPolicy)) found.add(node.policy);
     }

@@ -1,4 +1,3 @@
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { array, assert, constantFrom, integer, property, uint8Array } from 'fast-check';
 import * as der from '../../../src/asn1/der.ts';
@@ -7,48 +6,12 @@ import { DerError } from '../../../src/asn1/reader.ts';
 import { PathFault } from '../../../src/x509/path/path-fault.ts';
 import { findPath, validPaths } from '../../../src/x509/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
-import { signedCertificate } from '../../../src/certificates/signed-certificate.ts';
 import { basicConstraints, extendedKeyUsage, extension, generalNames, keyUsage } from '../../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../../src/certificates/subject.ts';
 import { rsaPublicKey } from '../../support/forged-values.ts';
-
-interface Entity {
-  readonly name: Uint8Array;
-  readonly privateKey: KeyObject;
-  readonly subjectPublicKeyInfo: Uint8Array;
-}
-
-const at = new Date('2026-06-01T00:00:00Z');
-const lifetime = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
-
-function entity(commonName: string, namedCurve = 'P-256'): Entity {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve });
-  const name = subjectName({ country: 'FR', commonName });
-  return { name, privateKey, subjectPublicKeyInfo: publicKey.export({ format: 'der', type: 'spki' }) };
-}
+import { at, authority, certified, entity, type Entity } from './scratch-certificates.ts';
 
 type Extensions = readonly ReturnType<typeof extension>[];
-const authority: Extensions = [basicConstraints(), keyUsage(['keyCertSign', 'cRLSign'])];
-
-async function certified(subject: Entity, issuer: Entity, extensions: Extensions, validity = lifetime): Promise<PathCertificate> {
-  const signer = {
-    name: issuer.name,
-    subjectPublicKeyInfo: issuer.subjectPublicKeyInfo,
-    signatureAlgorithm: 'ecdsaWithSHA256' as const,
-    sign: async (tbs: Uint8Array) => Promise.resolve(sign('sha256', tbs, issuer.privateKey)),
-  };
-  const encoded = extensions.map((one) => one.der);
-  const { name, subjectPublicKeyInfo } = subject;
-  return pathCertificate(
-    await signedCertificate(signer, {
-      subject: name,
-      subjectPublicKeyInfo,
-      extensions: encoded,
-      ...validity,
-      serialNumber: randomBytes(16),
-    }),
-  );
-}
 
 const root = entity('Root');
 const issuing = entity('Issuing');

@@ -1,42 +1,12 @@
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as der from '../../../src/asn1/der.ts';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
 import { checkPath, type PathOptions, type ValidPath } from '../../../src/x509/path/check-path.ts';
 import { Effort } from '../../../src/x509/path/effort.ts';
-import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
+import type { PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { PathFault, TooMuchEffort } from '../../../src/x509/path/path-fault.ts';
-import { signedCertificate } from '../../../src/certificates/signed-certificate.ts';
 import { basicConstraints, extension, extendedKeyUsage, keyUsage, type Extension } from '../../../src/certificates/standard-extensions.ts';
-import { subjectName } from '../../../src/certificates/subject.ts';
-
-interface Entity {
-  readonly name: Uint8Array;
-  readonly privateKey: KeyObject;
-  readonly subjectPublicKeyInfo: Uint8Array;
-}
-
-const at = new Date('2026-06-01T00:00:00Z');
-const lifetime = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
-
-function entity(commonName: string, namedCurve = 'P-256'): Entity {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve });
-  return {
-    name: subjectName({ country: 'FR', commonName }),
-    privateKey,
-    subjectPublicKeyInfo: publicKey.export({ type: 'spki', format: 'der' }),
-  };
-}
-
-async function certified(subject: Entity, issuer: Entity, extensions: readonly Extension[], validity = lifetime): Promise<PathCertificate> {
-  const signer = {
-    ...{ name: issuer.name, subjectPublicKeyInfo: issuer.subjectPublicKeyInfo, signatureAlgorithm: 'ecdsaWithSHA256' as const },
-    sign: async (tbs: Uint8Array) => Promise.resolve(sign('sha256', tbs, issuer.privateKey)),
-  };
-  const { name, subjectPublicKeyInfo } = subject;
-  const content = { subject: name, subjectPublicKeyInfo, extensions: extensions.map((one) => one.der), serialNumber: randomBytes(16) };
-  return pathCertificate(await signedCertificate(signer, { ...content, ...validity }));
-}
+import { at, certified, entity, lifetime, type Entity } from './scratch-certificates.ts';
 
 const [root, upper, middle, person] = ['Root', 'Upper', 'Middle', 'Person'].map((name) => entity(name)) as [Entity, Entity, Entity, Entity];
 const usage = keyUsage(['keyCertSign', 'cRLSign']);
