@@ -180,7 +180,7 @@ describe('a SignerInfo', () => {
     const edwards = signerWith(generateKeyPairSync('ed25519').privateKey, 'Ed25519');
     const { issuer, serialNumber, der: certificate } = edwards.certificate;
     const set = der.setOf([contentType, messageDigest]);
-    const made = (signed: Uint8Array, algorithm = oids.ed25519, isBare = false): void => {
+    const made = (signed: Uint8Array, algorithm: string = oids.ed25519, isBare = false): void => {
       const info = der.sequence(
         der.integer(1),
         byIssuer(issuer, serialNumber),

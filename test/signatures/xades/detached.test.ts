@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { detachedFormat, type DetachedParameters } from '../../../src/signatures/xades/detached.ts';
 import { chainOf } from '../software-signer.ts';
-import { detachedParameters, documentNamed, made, signer } from './xades-signer.ts';
+import { detachedParameters, documentNamed, everywhere, made, signer } from './xades-signer.ts';
 import { xmlsec1Verdicts } from './xmlsec1.ts';
 
 const documents = [documentNamed('<a>é<!-- c --></a>', 'a b.xml'), documentNamed('text', 'b.txt')];
@@ -55,6 +55,15 @@ describe('a detached signature', () => {
     expect(xmlsec1Verdicts(xml, { files: { 'a b.xml': byUri['a%20b.xml'], ...byUri } })).toEqual(['OK']);
     expect(xmlsec1Verdicts(xml, { files: { ...byUri, 'a b.xml': '<a/>', 'a%20b.xml': '<a/>' } })).not.toEqual(['OK']);
   });
+
+  it.each([undefined, 'signature.xml', 'META-INF/signatures.xml'])(
+    'has properties as they are around it, in the file %s',
+    (signatureName) => {
+      const container = signatureName === undefined ? undefined : ({ signatureName, level: 0 } as const);
+      for (const algorithm of ['C14N', 'C14N_11'] as const)
+        expect(() => signed({ container, canonicalisation: everywhere(algorithm) })).not.toThrow();
+    },
+  );
 
   it('canonicalises the documents that are XML, if the caller says how', () => {
     const xml = signed({ documentCanonicalisation: 'EXC_C14N' });

@@ -183,6 +183,28 @@ describe('existing signatures', () => {
     expect(holdingReferences(sound, id)).toEqual([]);
   });
 
+  it.each<[string, RegExp, string, string]>([
+    ['an unknown canonicalisation', /(?<=<ds:CanonicalizationMethod Algorithm=")[^"]*/, 'urn:other', 'has an algorithm that this service'],
+    ['an unknown algorithm', /(?<=<ds:SignatureMethod Algorithm=")[^"]*/, 'urn:other', 'has an algorithm that this service does not know'],
+    ['an unknown digest', /(?<=<ds:DigestMethod Algorithm=")[^"]*/, 'urn:other', 'has an unknown digest algorithm'],
+    ['a certificate that is none', /(?<=<ds:X509Certificate>)[^<]*/, 'MAAA', 'contains no certificate that it binds'],
+  ])('are refused with %s', (_what, part, other, message) => {
+    const signed = enveloped('<a>text</a>').toString();
+    expect(() => enveloped(signed.replace(part, other), { validates: true })).toThrow(message);
+  });
+
+  it('by ECDSA has a value of two numbers of the same length', () => {
+    const signed = enveloped('<a>text</a>').toString();
+    for (const value of ['', 'AQ==', 'AQID'])
+      expect(() => enveloped(signed.replace(/(?<=<ds:SignatureValue[^>]*>)[^<]*/, value), { validates: true })).toThrow(
+        'has a value of the wrong length',
+      );
+    for (const value of ['AQI=', 'AQIDBA==', Buffer.alloc(64).toString('base64'), Buffer.alloc(200, 1).toString('base64')])
+      expect(() => enveloped(signed.replace(/(?<=<ds:SignatureValue[^>]*>)[^<]*/, value), { validates: true })).toThrow(
+        'does not verify under its certificate',
+      );
+  });
+
   it('still hold if each reference that held does', () => {
     expect(stillHold([], [])).toBe(true);
     expect(stillHold([[true, false]], [[true, false]])).toBe(true);
