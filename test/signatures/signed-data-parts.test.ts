@@ -4,6 +4,7 @@ import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { children, DerError, readAll } from '../../src/asn1/reader.ts';
 import { hashAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';
+import { areAttributes } from '../../src/cms/attributes-as-content.ts';
 import { beginsAsSignedData, readSignedData, type ReadSignedData } from '../../src/cms/read-signed-data.ts';
 import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
 import { setWith, signedData, type SignedDataParts } from '../../src/cms/signed-data.ts';
@@ -109,6 +110,14 @@ describe('a SignedData', () => {
     expect(setWith([high, low], [low])).toEqual([high, low]);
     expect(setWith([], [])).toEqual([]);
   });
+});
+
+it('signed attributes are known by the tags that they can have, and by their digest', () => {
+  const attributes = Buffer.from(readSignerInfo(signerInfo).signedAttributes ?? []);
+  const tagged = (tag: number): boolean => areAttributes(bytesInMemory(Buffer.concat([Buffer.of(tag), attributes.subarray(1)])));
+  expect([0x31, 0xa0].map(tagged)).toEqual([true, true]);
+  expect([0x30, 0xa1, 0x24, 0x04, 0x11].map(tagged)).toEqual([false, false, false, false, false]);
+  expect(areAttributes(bytesInMemory(der.set()))).toBe(false);
 });
 
 describe('a document to be co-signed', () => {
