@@ -228,7 +228,7 @@ function isHidden(document: XmlDocument, { element: own }: ReadSignature, apex: 
   for (let one = apex; one !== undefined; one = document.parent(one)) {
     if (!document.is(one, dsNamespace, 'Object')) continue;
     const signature = document.parent(one);
-    if (signature !== undefined && signature !== own && !document.isWithin(own, signature)) return true;
+    if (signature !== undefined && !document.isWithin(own, signature)) return true;
   }
   return false;
 }

@@ -205,6 +205,20 @@ describe('existing signatures', () => {
       );
   });
 
+  it('sign elements in the Object of another signature only from within that signature', () => {
+    const inner = enveloped('<doc><Part Id="p1">text</Part></doc>', { signedNode: 'p1' }).toString();
+    const held = (inside: string, outside: string): readonly (readonly boolean[])[] => {
+      // Of another name, since what is in a ds:Signature is left out.
+      const outer = `<own><SignedInfo xmlns="${ds}"/><ds:Object xmlns:ds="${ds}">${inside}</ds:Object></own>`;
+      using document = XmlDocument.parse(Buffer.from(`<all>${outer}${outside}</all>`));
+      return holdingReferences(document);
+    };
+    expect(held(inner, '')).toEqual([[], [true, true]]);
+    expect(held('', inner)).toEqual([[], [true, true]]);
+    const part = '<Part Id="p1">text</Part>';
+    expect(held(part, inner.replace(part, ''))).toEqual([[], [false, true]]);
+  });
+
   it('still hold if each reference that held does', () => {
     expect(stillHold([], [])).toBe(true);
     expect(stillHold([[true, false]], [[true, false]])).toBe(true);
