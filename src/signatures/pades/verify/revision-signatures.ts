@@ -18,13 +18,12 @@ interface WrittenRange {
 const pieceBytes = 256 * 1024;
 /** A byte range with the white space that fills its room. */
 const rangeMaxBytes = 1024;
-const space = '[\\0\\t\\n\\f\\r ]';
-/** Each character of a name can stand as a number (ISO 32000-2, 7.3.5). */
-const nameText = Array.from('ByteRange', (one) => `(?:${one}|#${one.charCodeAt(0).toString(16)})`).join('');
-const rangeText = new RegExp(
-  `/${nameText}${space}*\\[${space}*(\\d{1,15})${space}+(\\d{1,15})${space}+(\\d{1,15})${space}+(\\d{1,15})${space}*\\]`,
-  'gi',
-);
+/**
+ * Four integers in an array (ISO 32000-2, 7.2.3 and 7.3.6), whatever names it: a byte range can be an
+ * object of its own. No array begins in its comments, so that each is looked at once.
+ */
+const gap = '(?:[\\0\\t\\n\\f\\r ]|%[^\\r\\n[]*[\\r\\n])';
+const rangeText = new RegExp(`\\[${gap}*(\\d{1,15})${gap}+(\\d{1,15})${gap}+(\\d{1,15})${gap}+(\\d{1,15})${gap}*\\]`, 'g');
 const rangesMax = 10_000;
 /** States of a file that are read for one signature each. */
 const statesMax = 200;
@@ -76,7 +75,7 @@ export function limitsOfRevisions(file: PdfFile): RevisionLimits {
     const known = present.get(keyOf(range));
     if (range.stop === file.bytes.length || known?.dictionary.has('Reference') === false) continue;
     const state = states.at(range.stop);
-    if (state === undefined || namedBy(state, range) === 'RIGHTS') continue;
+    if (state === undefined) continue;
     const own = levelOf(state);
     level = level === undefined || (own !== undefined && own < level) ? own : level;
     if (level === 1) break;
@@ -166,7 +165,6 @@ function writtenRanges(file: PdfFile): readonly WrittenRange[] {
   const found = new Map<string, WrittenRange>();
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = bytes.at(at, pieceBytes + rangeMaxBytes);
-    if (piece.indexOf('/') < 0) continue;
     for (const match of piece.toString('latin1').matchAll(rangeText)) {
       const [first = 0, start = 0, end = 0, length = 0] = match.slice(1).map(Number);
       const range = { start, end, stop: end + length };
@@ -180,7 +178,7 @@ function writtenRanges(file: PdfFile): readonly WrittenRange[] {
 
 function isRange(file: PdfFile, { start, end, stop }: WrittenRange): boolean {
   const { bytes } = file;
-  if (start >= end || end > stop || stop > bytes.length) return false;
+  if (start >= end || stop > bytes.length) return false;
   return bytes.at(start, 1)[0] === 0x3c && bytes.at(end - 1, 1)[0] === 0x3e && endsRevision(file, stop);
 }
 

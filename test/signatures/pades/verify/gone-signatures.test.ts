@@ -43,6 +43,10 @@ const ways: Readonly<Record<string, (revision: Revision, pdf: Buffer) => void>> 
   },
 };
 
+const emptied = (revision: Revision): void => form(revision, { Fields: [] });
+/** Of the file, as it is searched. */
+const pieceBytes = 256 * 1024;
+
 function stripped(pdf: Buffer, way: (revision: Revision, pdf: Buffer) => void): Buffer {
   return revised(pdf, (revision) => {
     way(revision, pdf);
@@ -50,6 +54,18 @@ function stripped(pdf: Buffer, way: (revision: Revision, pdf: Buffer) => void): 
     revision.set(reference(5), stream('BT /F1 24 Tf 60 700 Td (PAY 999999) Tj ET'));
   });
 }
+
+/** Returns a PDF with a revision that names all objects anew, and no revision before it. */
+const alone = (pdf: Buffer, without: readonly number[]): Buffer => {
+  const file = new PdfFile(bytesInMemory(pdf));
+  const lines = Array.from(file.crossReference.inUse(file.bytes.work)).map(([number, entry]) =>
+    entry.kind !== 'FILE' || without.includes(number) ? '' : `${number} 1\n${String(entry.offset).padStart(10, '0')} 00000 n \n`,
+  );
+  const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+  const table = `xref\n0 1\n0000000000 65535 f \n${lines.join('')}14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
+  const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
+  return Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
+};
 
 /** Why a request without validateSignatures is refused. */
 function codeOf(pdf: Buffer, parameters: Readonly<Record<string, unknown>> = {}): string | undefined {
@@ -78,14 +94,15 @@ describe('a signature that an earlier revision has, and the newest one does not'
   });
 
   it('is named', () => {
-    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    const changed = stripped(approved, emptied);
     expect(findingOf(changed)).toBe(
       `/inputDocuments/0: the signature "Signature1" of the document, over its first ${approved.length} bytes, is not in its form`,
     );
+    expect(findingOf(revised(signPdf(approved), emptied))).toContain(`"Signature1" of the document, over its first ${approved.length} bytes`);
   });
 
   it('does not hold where another one does', () => {
-    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    const changed = stripped(approved, emptied);
     expect(refusalOf(signPdf(changed))).toBe('EXISTING_SIGNATURE_INVALID');
   });
 
@@ -106,9 +123,30 @@ describe('a signature that an earlier revision has, and the newest one does not'
     expect(codeOf(changed)).toBe('NOT_PERMITTED_BY_DOCUMENT');
   });
 
+  // Both in `codeOf`: whether it can be signed, and whether it can be certified.
+  const forbidden = 'NOT_PERMITTED_BY_DOCUMENT';
+  it.each([
+    [[1, 3], [forbidden, forbidden]],
+    [[3, 1], [forbidden, forbidden]],
+    [[undefined, 1], [forbidden, forbidden]],
+    [[1, undefined], [forbidden, forbidden]],
+    [[2, undefined], [undefined, forbidden]],
+    [[undefined, 3], [undefined, forbidden]],
+    [[undefined, undefined], [undefined, undefined]],
+  ])('forbids what the strictest of several forbade, where each was taken out before the next: levels %j', (levels, codes) => {
+    let pdf = withForm();
+    for (const level of levels) {
+      const parameters = PdfDictionary.of({ Type: new PdfName('TransformParams'), P: level ?? 3, V: new PdfName('1.2') });
+      const certifying = [PdfDictionary.of({ TransformMethod: new PdfName('DocMDP'), TransformParams: parameters })];
+      const entries = level === undefined ? {} : { Reference: certifying };
+      pdf = revised(signedByHand(pdf, { entries, value: () => Buffer.of(0x30, 0) }), emptied);
+    }
+    expect([codeOf(pdf), codeOf(pdf, { docMDPLevel: 'LEVEL_2' })]).toEqual(codes);
+  });
+
   it('is a document time-stamp, too', async () => {
     const pdf = await stamped(withForm());
-    expect(refusalOf(stripped(pdf, ways['a form without fields'] ?? (() => undefined)))).toBe('EXISTING_SIGNATURE_INVALID');
+    expect(refusalOf(stripped(pdf, emptied))).toBe('EXISTING_SIGNATURE_INVALID');
   });
 
   it('is one that no form has ever had, on a page', () => {
@@ -121,11 +159,46 @@ describe('a signature that an earlier revision has, and the newest one does not'
     const text = approved.toString('latin1');
     const escaped = Buffer.from(text.replace(/\/ByteRange (\[[^\]]*?) {4}\]/, '/B#79te#52ange $1]'), 'latin1');
     expect([escaped.length, escaped.equals(approved), escaped.indexOf('#79te#52ange') > 0]).toEqual([approved.length, false, true]);
-    expect(refusalOf(stripped(escaped, ways['a form without fields'] ?? (() => undefined)))).toBe('EXISTING_SIGNATURE_INVALID');
+    expect(refusalOf(stripped(escaped, emptied))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it.each([
+    ['digits of either case', '/#42y#74#65Ra#6Ege [$1 ]'],
+    ['white space', '/B#79teRange\0\t[\n$1\r]'],
+    ['a comment', '/ByteRange%[\n[$1 %]\r ]'],
+  ])('has a byte range with %s', (_, way) => {
+    const text = approved.toString('latin1');
+    const [whole = '', numbers = ''] = /\/ByteRange \[([\d ]+)\]/.exec(text) ?? [];
+    const range = numbers.trim().split(/ +/).join(' ');
+    const written = text.replace(whole, way.replace('$1', range.padEnd(whole.length + 2 - way.length)));
+    expect([written.length, written === text]).toEqual([text.length, false]);
+    expect(refusalOf(stripped(Buffer.from(written, 'latin1'), emptied))).toBe('EXISTING_SIGNATURE_INVALID');
+  });
+
+  it('has a byte range that is an object of its own', () => {
+    const pdf = signedByHand(withForm(), { range: 91, value: () => Buffer.of(0x30, 0) });
+    expect(findingOf(stripped(pdf, emptied))).toContain('is not in its form');
+  });
+
+  it('is found wherever the pieces end in which the file is read', () => {
+    const head = approved.indexOf('/ByteRange');
+    for (const before of [0, 12, 24, 36, 48]) {
+      const moved = signPdf(withForm({ form: ' '.repeat(pieceBytes - head - before) }));
+      expect(Math.abs(moved.indexOf('/ByteRange') + before - pieceBytes)).toBeLessThan(12);
+      expect(findingOf(stripped(moved, emptied))).toContain('is not in its form');
+    }
+  });
+
+  it('does not hold where its revision cannot be read', () => {
+    const at = approved.lastIndexOf('startxref\n') + 10;
+    const changed = alone(approved, [14]);
+    changed.write('9'.repeat(approved.indexOf('\n', at) - at), at);
+    expect(findingOf(changed)).toContain('a signature of the document');
+    expect(codeOf(changed)).toBeUndefined();
   });
 
   it('is gone as well where the permissions name it as usage rights', () => {
-    const changed = stripped(approved, ways['a form without fields'] ?? (() => undefined));
+    const changed = stripped(approved, emptied);
     const rights = revised(changed, (revision) =>
       catalog(revision, { Perms: PdfDictionary.of({ UR3: reference(signatureNumber(approved, '/Type /Sig/')) }) }),
     );
@@ -134,18 +207,6 @@ describe('a signature that an earlier revision has, and the newest one does not'
 });
 
 describe('a signature of a revision from which the file does not go on', () => {
-  /** Returns a PDF with a revision that names all objects anew, and no revision before it. */
-  const alone = (pdf: Buffer, without: readonly number[]): Buffer => {
-    const file = new PdfFile(bytesInMemory(pdf));
-    const lines = Array.from(file.crossReference.inUse(file.bytes.work)).map(([number, entry]) =>
-      entry.kind !== 'FILE' || without.includes(number) ? '' : `${number} 1\n${String(entry.offset).padStart(10, '0')} 00000 n \n`,
-    );
-    const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
-    const table = `xref\n0 1\n0000000000 65535 f \n${lines.join('')}14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
-    const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
-    return Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
-  };
-
   const pdf = signPdfWith(withForm(), { docMDPLevel: 'LEVEL_1' });
   const number = signatureNumber(pdf, '/Type /Sig/');
   const verdicts = (changed: Buffer): readonly unknown[] => [refusalOf(changed), codeOf(changed)];
@@ -197,6 +258,11 @@ describe('what is no signature that is gone', () => {
     expect(findingOf(rights)).toBeUndefined();
     const away = revised(rights, (revision) => catalog(revision, { Perms: null }));
     expect([findingOf(away), codeOf(away)]).toEqual([undefined, undefined]);
+    // A signature of the form is none of them, whatever the permissions name.
+    const both = stripped(signedByHand(named.subarray(), { existing: 13, value: value.value }), (revision) => {
+      emptied(revision);
+    });
+    expect(findingOf(both)).toContain('is not in its form');
     // Without the permissions it is a signature that no form has.
     expect(findingOf(signedByHand(withForm(), value))).toContain('is not in its form');
   });

@@ -149,6 +149,8 @@ export interface HandMade {
   readonly field?: Readonly<Record<string, PdfObject>>;
   /** Number of an object that is the field, instead of a new one. */
   readonly existing?: number;
+  /** Number of an object that is the byte range. */
+  readonly range?: number;
   /** Changes more in the revision; `widget` is that of a new field. */
   readonly change?: (revision: Revision, widget: PdfReference) => void;
   /** Makes the value from what it covers. */
@@ -157,13 +159,14 @@ export interface HandMade {
 
 /** Returns a PDF with a revision that has a signature in a new, invisible field. */
 export function signedByHand(pdf: Uint8Array, options: HandMade): Buffer {
-  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, change, value } = options;
+  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, range, change, value } = options;
   const revision = new Revision(new PdfFile(bytesInMemory(pdf)));
   const room = new SignatureRoom(4096);
+  if (range !== undefined) revision.set(reference(range), room.byteRange);
   const signature = revision.add(
     PdfDictionary.of({
       ...{ Type: new PdfName('Sig'), Filter: new PdfName('Adobe.PPKLite'), SubFilter: new PdfName(subFilter) },
-      ...{ ByteRange: room.byteRange, Contents: room.contents, ...entries },
+      ...{ ByteRange: range === undefined ? room.byteRange : reference(range), Contents: room.contents, ...entries },
     }),
   );
   if (existing !== undefined) changing(revision, reference(existing), { V: signature, ...field });
