@@ -95,9 +95,12 @@ function placedIfReadable(file: PdfFile, reference: PdfReference, offset: number
   }
 }
 
-/** A hexadecimal string without white space: everything in it is the signature. */
+/**
+ * A hexadecimal string without white space: everything in it is the signature. It is a string that
+ * was read, so that it ends as it begins.
+ */
 function checkHole(file: PdfFile, start: number, end: number): void {
-  let isHexadecimal = file.bytes.at(start, 1)[0] === 0x3c && file.bytes.at(end - 1, 1)[0] === 0x3e;
+  let isHexadecimal = file.bytes.at(start, 1)[0] === 0x3c;
   for (let at = start + 1; at < end - 1 && isHexadecimal; at += holePieceBytes) {
     const piece = file.bytes.at(at, Math.min(holePieceBytes, end - 1 - at)).toString('latin1');
     isHexadecimal = /^[0-9A-Fa-f]*$/.test(piece);

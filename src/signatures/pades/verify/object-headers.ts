@@ -18,7 +18,6 @@ export function checkObjectHeaders(file: PdfFile, start: number): void {
     // Pieces overlap, so that each keyword is in one with what is around it.
     const from = Math.max(start, at - headMaxBytes);
     const piece = file.bytes.at(from, at - from + pieceBytes + 4);
-    file.bytes.work.parsed(0);
     for (let keyword = piece.indexOf('obj', at - from); keyword >= 0; keyword = piece.indexOf('obj', keyword + 3)) {
       if (isRegular(piece[keyword + 3])) continue;
       const head = headBefore(piece, keyword);

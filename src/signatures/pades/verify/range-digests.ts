@@ -40,7 +40,7 @@ export class RangeDigests {
       const key = keyOf({ range, hash: name });
       if (this.#made.has(key)) continue;
       for (const piece of windowsBetween(this.#source, at, range.start)) running.update(piece);
-      at = Math.max(at, range.start);
+      at = range.start;
       const digest = running.copy();
       for (const piece of windowsBetween(this.#source, range.end, range.stop)) digest.update(piece);
       this.#made.set(key, digest.digest());

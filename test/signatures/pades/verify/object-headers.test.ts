@@ -35,6 +35,7 @@ describe('an object behind a signature that the cross-reference does not name', 
     ['3 0 obj/A', 3],
     ['1 0 obj 3 0 obj', 1],
     ['obj 3 0 obj', 3],
+    [`3 ${' '.repeat(250)}0 obj`, 3],
   ])('is found: %j', (stream, number) => {
     expect(found(stream)).toEqual(hidden(number));
   });
@@ -104,5 +105,39 @@ describe('an object behind a signature that the cross-reference does not name', 
     );
     expect(() => checkObjectHeaders(opened(pdf), signed.length)).not.toThrow();
     expect(found('15 0 obj')).toEqual(hidden(15));
+  });
+
+  it.each(['\n', '\0', '\t', '\f', '\r', ' '])('is none whose place is that of white space before it: %j', (one) => {
+    const space = one.repeat(200);
+    const revision = revised(signed, { 15: '<</Title (Two)>>' }).toString('latin1', signed.length);
+    const moved = revision.replace(/(startxref\n)(\d+)/, (_, word: string, start: string) => `${word}${Number(start) + space.length}`);
+    const file = opened(Buffer.concat([signed, Buffer.from(space + moved, 'latin1')]));
+    expect(() => checkObjectHeaders(file, signed.length)).not.toThrow();
+  });
+
+  it('is one behind the object of its number, however near', () => {
+    for (const more of ['', ' '.repeat(300)]) {
+      const objects = { 15: `<<${more}>>`, 20: { entries: '', bytes: Buffer.from('15 0 obj') } };
+      expect(() => checkObjectHeaders(opened(revised(signed, objects)), signed.length)).toThrow('an object 15 that');
+    }
+  });
+
+  it('is counted from the header of the file', () => {
+    const head = Buffer.from('12345\n');
+    for (const shape of ['TABLE', 'STREAM', 'OBJECT_STREAMS'] as const) {
+      const sound = Buffer.concat([head, revised(signed, { 15: '<<>>' }, { shape })]);
+      expect(() => checkObjectHeaders(opened(sound), 0)).not.toThrow();
+      const hidden = revised(signed, { 20: { entries: '', bytes: Buffer.from('20 0 obj') } }, { shape });
+      expect(() => checkObjectHeaders(opened(Buffer.concat([head, hidden])), 0)).toThrow('an object 20 that');
+    }
+  });
+
+  it('is one whose object stream is not there', () => {
+    const objects = { 15: '<<>>', 20: { entries: '', bytes: Buffer.from('15 0 obj') } };
+    const pdf = revised(signed, objects, { shape: 'OBJECT_STREAMS' });
+    const row = pdf.indexOf(Buffer.of(2, 0, 0, 0, 21, 0, 0), signed.length);
+    expect(row).toBeGreaterThan(0);
+    pdf[row + 4] = 99;
+    expect(() => checkObjectHeaders(opened(pdf), signed.length)).toThrow('an object 15 that');
   });
 });

@@ -149,6 +149,8 @@ export interface HandMade {
   readonly field?: Readonly<Record<string, PdfObject>>;
   /** Number of an object that is the field, instead of a new one. */
   readonly existing?: number;
+  /** The signature stands in the field. */
+  readonly isDirect?: boolean;
   /** Number of an object that is the byte range. */
   readonly range?: number;
   /** Changes more in the revision; `widget` is that of a new field. */
@@ -159,16 +161,15 @@ export interface HandMade {
 
 /** Returns a PDF with a revision that has a signature in a new, invisible field. */
 export function signedByHand(pdf: Uint8Array, options: HandMade): Buffer {
-  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, range, change, value } = options;
+  const { subFilter = 'ETSI.CAdES.detached', entries = {}, field = {}, existing, isDirect = false, range, change, value } = options;
   const revision = new Revision(new PdfFile(bytesInMemory(pdf)));
   const room = new SignatureRoom(4096);
   if (range !== undefined) revision.set(reference(range), room.byteRange);
-  const signature = revision.add(
-    PdfDictionary.of({
-      ...{ Type: new PdfName('Sig'), Filter: new PdfName('Adobe.PPKLite'), SubFilter: new PdfName(subFilter) },
-      ...{ ByteRange: range === undefined ? room.byteRange : reference(range), Contents: room.contents, ...entries },
-    }),
-  );
+  const dictionary = PdfDictionary.of({
+    ...{ Type: new PdfName('Sig'), Filter: new PdfName('Adobe.PPKLite'), SubFilter: new PdfName(subFilter) },
+    ...{ ByteRange: range === undefined ? room.byteRange : reference(range), Contents: room.contents, ...entries },
+  });
+  const signature = isDirect ? dictionary : revision.add(dictionary);
   if (existing !== undefined) changing(revision, reference(existing), { V: signature, ...field });
   const names = { Subtype: new PdfName('Widget'), FT: new PdfName('Sig'), T: textString(`Hand${revision.file.crossReference.size}`) };
   const added = { ...names, Rect: [0, 0, 0, 0], F: 132, P: firstPage(revision), V: signature, ...field };

@@ -26,6 +26,7 @@ const sound: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [
     'ETSI.CAdES.detached, RSA-PSS',
     () => signedByHand(document, { value: (covered) => cms(covered, ['-md', 'sha512', '-keyopt', 'rsa_padding_mode:pss']) }),
   ],
+  ['one that stands in its field', () => signedByHand(document, { isDirect: true, value: cms })],
   ['adbe.pkcs7.detached', () => signedByHand(document, { subFilter: 'adbe.pkcs7.detached', value: cms })],
   [
     'adbe.pkcs7.detached with SHA-1',
