@@ -206,6 +206,8 @@ describe('an encryption', () => {
     const deep = new PdfDictionary([['A', [[[new PdfReference(1, 0)]]]]]);
     const followed = flatDictionary(deep, (object) => (object instanceof PdfReference ? 7 : object));
     expect(followed.get('A')).toEqual([[[7]]]);
+    const deeper = new PdfDictionary([['A', [[[[new PdfReference(1, 0)]]]]]]);
+    expect(flatDictionary(deeper, (object) => object).get('A')).toEqual([[[[new PdfReference(1, 0)]]]]);
   });
 
   // The vector changes the last byte of the only block, which is the padding of 'A contract': 6 bytes.

@@ -53,6 +53,12 @@ describe('the contents of a signature', () => {
     }
   });
 
+  it('are nothing else at the end of a piece', () => {
+    const { pdf, end } = withContents(`<${'0'.repeat(pieceBytes + 1)}>`);
+    pdf.write(' ', end - 2);
+    expect(coveredIn(pdf)).toBe('has contents that are no hexadecimal string');
+  });
+
   it.each(['(0000)', '()'])('are no literal string: %s', (contents) => {
     expect(coveredIn(withContents(contents).pdf)).toBe('has contents that are no hexadecimal string');
   });

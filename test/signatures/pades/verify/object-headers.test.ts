@@ -6,6 +6,8 @@ import { opened } from '../../../pdf/opened.ts';
 
 const pieceBytes = 65_536;
 const signed = madePdf(usualObjects());
+/** What may stand before the header of a file. */
+const before = Buffer.from('x\n'.repeat(450));
 
 /** What is found behind `signed` in a file with this stream in a revision. */
 function found(stream: string, { start = signed.length, options = {} }: { start?: number; options?: MadeOptions } = {}): string {
@@ -108,11 +110,15 @@ describe('an object behind a signature that the cross-reference does not name', 
   });
 
   it.each(['\n', '\0', '\t', '\f', '\r', ' '])('is none whose place is that of white space before it: %j', (one) => {
-    const space = one.repeat(200);
-    const revision = revised(signed, { 15: '<</Title (Two)>>' }).toString('latin1', signed.length);
-    const moved = revision.replace(/(startxref\n)(\d+)/, (_, word: string, start: string) => `${word}${Number(start) + space.length}`);
-    const file = opened(Buffer.concat([signed, Buffer.from(space + moved, 'latin1')]));
-    expect(() => checkObjectHeaders(file, signed.length)).not.toThrow();
+    const finding = (count: number, head: Buffer) => (): void => {
+      const space = one.repeat(count);
+      const revision = revised(signed, { 15: '<</Title (Two)>>' }).toString('latin1', signed.length);
+      const moved = revision.replace(/(startxref\n)(\d+)/, (_, word: string, start: string) => `${word}${Number(start) + count}`);
+      checkObjectHeaders(opened(Buffer.concat([head, signed, Buffer.from(space + moved, 'latin1')])), head.length + signed.length);
+    };
+    expect(finding(200, Buffer.of())).not.toThrow();
+    expect(finding(200, before)).not.toThrow();
+    expect(finding(300, Buffer.of())).toThrow('an object 15 that');
   });
 
   it('is one behind the object of its number, however near', () => {
@@ -123,13 +129,18 @@ describe('an object behind a signature that the cross-reference does not name', 
   });
 
   it('is counted from the header of the file', () => {
-    const head = Buffer.from('12345\n');
-    for (const shape of ['TABLE', 'STREAM', 'OBJECT_STREAMS'] as const) {
-      const sound = Buffer.concat([head, revised(signed, { 15: '<<>>' }, { shape })]);
-      expect(() => checkObjectHeaders(opened(sound), 0)).not.toThrow();
-      const hidden = revised(signed, { 20: { entries: '', bytes: Buffer.from('20 0 obj') } }, { shape });
-      expect(() => checkObjectHeaders(opened(Buffer.concat([head, hidden])), 0)).toThrow('an object 20 that');
-    }
+    const [, start = ''] = /startxref\n(\d+)/.exec(signed.toString('latin1')) ?? [];
+    const own = `90 0 obj\n<</Type /XRef /W [1 1 1] /Index [] /Size 100 /Root 1 0 R /Prev ${start} /Length 0>>\nstream\n\nendstream\nendobj\n`;
+    const copy = { entries: '', bytes: Buffer.from('15 0 obj') };
+    for (const pdf of [
+      Buffer.concat([signed, Buffer.from(`${own}startxref\n${signed.length}\n%%EOF\n`)]),
+      revised(signed, { 14: copy, 15: '<<>>' }),
+      revised(signed, { 15: '<<>>' }, { shape: 'STREAM' }),
+      revised(signed, { 15: '<<>>' }, { shape: 'OBJECT_STREAMS' }),
+    ])
+      for (const file of [pdf, Buffer.concat([before, pdf])]) expect(() => checkObjectHeaders(opened(file), 0)).not.toThrow();
+    const hidden = Buffer.concat([before, revised(signed, { 15: '<<>>', 16: copy })]);
+    expect(() => checkObjectHeaders(opened(hidden), 0)).toThrow('an object 15 that');
   });
 
   it('is one whose object stream is not there', () => {

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { PdfLocked } from '../../src/pdf/pdf-fault.ts';
+import { textOf } from '../../src/pdf/text-string.ts';
+import { madePdf, usualObjects } from './made-pdf.ts';
+import { opened } from './opened.ts';
+import { qpdf } from './qpdf.ts';
+
+const id = '/ID [<00112233445566778899aabbccddeeff> <00112233445566778899aabbccddeeff>]';
+const plain = madePdf(usualObjects(), { trailer: `/Info 15 0 R ${id}` });
+const methods = { 2: ['40'], 3: ['128', '--use-aes=n'], 4: ['128', '--use-aes=y'], 5: ['256', '--force-R5'], 6: ['256'] } as const;
+type Revision = keyof typeof methods;
+
+/** A file whose user has a password of these bytes. */
+function encrypted(revision: Revision, password: string | Uint8Array, owner = 'owner'): Buffer {
+  const hex = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('hex');
+  const options = ['--allow-weak-crypto', '--password-mode=hex-bytes', '--object-streams=preserve'];
+  return qpdf(plain, [...options, '--encrypt', hex(password), hex(owner), ...methods[revision], '--']);
+}
+
+function titleOf(pdf: Buffer, password: string): string | undefined {
+  const file = opened(pdf, password);
+  return textOf(file.get(file.dictionary(file.trailer.get('Info'), 'the information'), 'Title'));
+}
+
+const opens = (pdf: Buffer, password: string): boolean => {
+  try {
+    return titleOf(pdf, password) === 'A contract';
+  } catch (error) {
+    if (error instanceof PdfLocked) return false;
+    throw error;
+  }
+};
+
+describe('a password', () => {
+  it.each<[Revision, string, Uint8Array]>([
+    [2, 'Zoé', Buffer.from('Zoé', 'latin1')],
+    [3, 'Zoé €', Buffer.from('Zo\u00e9 \u00a0', 'latin1')],
+    [4, 'Zoé', Buffer.from('Zoé', 'utf8')],
+    [4, '密码', Buffer.from('密码', 'utf8')],
+    [5, 'Zoé ﬁ ½', Buffer.from('Zoé fi 1⁄2', 'utf8')],
+    [6, 'Zoé ﬁ ½', Buffer.from('Zoé fi 1⁄2', 'utf8')],
+    [6, 'Zoé ﬁ ½', Buffer.from('Zoé ﬁ ½', 'utf8')],
+    [6, 'e\u0301', Buffer.from('é', 'utf8')],
+    [6, 'a\u00a0b\u1680c\u3000d', Buffer.from('a b c d', 'utf8')],
+    [6, 'a\u00adb\u200d\ufe0fc', Buffer.from('abc', 'utf8')],
+  ])('of revision %i has the encoding of the standard, or UTF-8 as it is: %s', (revision, password, bytes) => {
+    expect(opens(encrypted(revision, bytes), password)).toBe(true);
+  });
+
+  it.each<[Revision, string]>([
+    [3, '密码'],
+    [4, 'ZOÉ'],
+    [6, '密码'],
+    [6, 'Zoe'],
+  ])('of revision %i does not open what has another one: %s', (revision, password) => {
+    expect(opens(encrypted(revision, 'Zoé'), password)).toBe(false);
+  });
+
+  it.each<[Revision, number]>([
+    [2, 32],
+    [3, 32],
+    [4, 32],
+    [5, 127],
+    [6, 127],
+  ])('of revision %i has %i bytes that count', (revision, count) => {
+    const [user, owner] = ['u'.repeat(count), 'o'.repeat(count)];
+    const pdf = encrypted(revision, user, owner);
+    for (const password of [user, owner]) {
+      expect([`${password}x`, `${password}${'y'.repeat(100)}`].map((one) => opens(pdf, one))).toEqual([true, true]);
+      expect(opens(pdf, password.slice(1))).toBe(false);
+    }
+  });
+
+  it.each<Revision>([2, 3, 4, 5, 6])('of revision %i is found where the entries of the encryption are longer than they have to be', (revision) => {
+    const text = encrypted(revision, 'user').toString('latin1');
+    let grown = 0;
+    const longer = text.replaceAll(/\/(?:O|U|OE|UE) <[0-9a-f]+/g, (entry) => {
+      grown += 32;
+      return `${entry}${'00'.repeat(16)}`;
+    });
+    expect(grown).toBe(revision >= 5 ? 128 : 64);
+    const pdf = Buffer.from(
+      longer.replace(/startxref\n(\d+)/, (_, offset: string) => `startxref\n${Number(offset) + grown}`),
+      'latin1',
+    );
+    expect([opens(pdf, 'user'), opens(pdf, 'owner'), opens(pdf, 'other')]).toEqual([true, true, false]);
+  });
+});
