@@ -71,18 +71,21 @@ describe('a password', () => {
     }
   });
 
-  it.each<Revision>([2, 3, 4, 5, 6])('of revision %i is found where the entries of the encryption are longer than they have to be', (revision) => {
-    const text = encrypted(revision, 'user').toString('latin1');
-    let grown = 0;
-    const longer = text.replaceAll(/\/(?:O|U|OE|UE) <[0-9a-f]+/g, (entry) => {
-      grown += 32;
-      return `${entry}${'00'.repeat(16)}`;
-    });
-    expect(grown).toBe(revision >= 5 ? 128 : 64);
-    const pdf = Buffer.from(
-      longer.replace(/startxref\n(\d+)/, (_, offset: string) => `startxref\n${Number(offset) + grown}`),
-      'latin1',
-    );
-    expect([opens(pdf, 'user'), opens(pdf, 'owner'), opens(pdf, 'other')]).toEqual([true, true, false]);
-  });
+  it.each<Revision>([2, 3, 4, 5, 6])(
+    'of revision %i is found where the entries of the encryption are longer than they have to be',
+    (revision) => {
+      const text = encrypted(revision, 'user').toString('latin1');
+      let grown = 0;
+      const longer = text.replaceAll(/\/(?:O|U|OE|UE) <[0-9a-f]+/g, (entry) => {
+        grown += 32;
+        return `${entry}${'00'.repeat(16)}`;
+      });
+      expect(grown).toBe(revision >= 5 ? 128 : 64);
+      const pdf = Buffer.from(
+        longer.replace(/startxref\n(\d+)/, (_, offset: string) => `startxref\n${Number(offset) + grown}`),
+        'latin1',
+      );
+      expect([opens(pdf, 'user'), opens(pdf, 'owner'), opens(pdf, 'other')]).toEqual([true, true, false]);
+    },
+  );
 });

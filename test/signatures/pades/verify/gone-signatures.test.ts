@@ -4,6 +4,7 @@ import { PdfDictionary, PdfName, type PdfObject } from '../../../../src/pdf/obje
 import { PdfFile } from '../../../../src/pdf/pdf-file.ts';
 import type { Revision } from '../../../../src/pdf/revision.ts';
 import { Refusal } from '../../../../src/result-codes.ts';
+import { limitsOfRevisions } from '../../../../src/signatures/pades/verify/revision-signatures.ts';
 import { signPdf, signPdfWith } from '../sign-pdf.ts';
 import { withForm } from './form-pdf.ts';
 import {
@@ -98,7 +99,9 @@ describe('a signature that an earlier revision has, and the newest one does not'
     expect(findingOf(changed)).toBe(
       `/inputDocuments/0: the signature "Signature1" of the document, over its first ${approved.length} bytes, is not in its form`,
     );
-    expect(findingOf(revised(signPdf(approved), emptied))).toContain(`"Signature1" of the document, over its first ${approved.length} bytes`);
+    expect(findingOf(revised(signPdf(approved), emptied))).toContain(
+      `"Signature1" of the document, over its first ${approved.length} bytes`,
+    );
   });
 
   it('does not hold where another one does', () => {
@@ -126,13 +129,42 @@ describe('a signature that an earlier revision has, and the newest one does not'
   // Both in `codeOf`: whether it can be signed, and whether it can be certified.
   const forbidden = 'NOT_PERMITTED_BY_DOCUMENT';
   it.each([
-    [[1, 3], [forbidden, forbidden]],
-    [[3, 1], [forbidden, forbidden]],
-    [[undefined, 1], [forbidden, forbidden]],
-    [[1, undefined], [forbidden, forbidden]],
-    [[2, undefined], [undefined, forbidden]],
-    [[undefined, 3], [undefined, forbidden]],
-    [[undefined, undefined], [undefined, undefined]],
+    [
+      [1, 3],
+      [forbidden, forbidden],
+    ],
+    [
+      [3, 1],
+      [forbidden, forbidden],
+    ],
+    [
+      [undefined, 1],
+      [forbidden, forbidden],
+    ],
+    [
+      [1, undefined],
+      [forbidden, forbidden],
+    ],
+    [
+      [2, undefined],
+      [undefined, forbidden],
+    ],
+    [
+      [2, 3],
+      [undefined, forbidden],
+    ],
+    [
+      [3, 2],
+      [undefined, forbidden],
+    ],
+    [
+      [undefined, 3],
+      [undefined, forbidden],
+    ],
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
   ])('forbids what the strictest of several forbade, where each was taken out before the next: levels %j', (levels, codes) => {
     let pdf = withForm();
     for (const level of levels) {
@@ -142,6 +174,8 @@ describe('a signature that an earlier revision has, and the newest one does not'
       pdf = revised(signedByHand(pdf, { entries, value: () => Buffer.of(0x30, 0) }), emptied);
     }
     expect([codeOf(pdf), codeOf(pdf, { docMDPLevel: 'LEVEL_2' })]).toEqual(codes);
+    const known = levels.flatMap((level) => level ?? []);
+    expect(limitsOfRevisions(new PdfFile(bytesInMemory(pdf))).level).toBe(known.length === 0 ? undefined : Math.min(...known));
   });
 
   it('is a document time-stamp, too', async () => {

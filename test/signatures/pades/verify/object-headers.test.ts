@@ -7,7 +7,7 @@ import { opened } from '../../../pdf/opened.ts';
 const pieceBytes = 65_536;
 const signed = madePdf(usualObjects());
 /** What may stand before the header of a file. */
-const before = Buffer.from('x\n'.repeat(450));
+const prefix = Buffer.from('x\n'.repeat(450));
 
 /** What is found behind `signed` in a file with this stream in a revision. */
 function found(stream: string, { start = signed.length, options = {} }: { start?: number; options?: MadeOptions } = {}): string {
@@ -117,7 +117,7 @@ describe('an object behind a signature that the cross-reference does not name', 
       checkObjectHeaders(opened(Buffer.concat([head, signed, Buffer.from(space + moved, 'latin1')])), head.length + signed.length);
     };
     expect(finding(200, Buffer.of())).not.toThrow();
-    expect(finding(200, before)).not.toThrow();
+    expect(finding(200, prefix)).not.toThrow();
     expect(finding(300, Buffer.of())).toThrow('an object 15 that');
   });
 
@@ -138,9 +138,9 @@ describe('an object behind a signature that the cross-reference does not name', 
       revised(signed, { 15: '<<>>' }, { shape: 'STREAM' }),
       revised(signed, { 15: '<<>>' }, { shape: 'OBJECT_STREAMS' }),
     ])
-      for (const file of [pdf, Buffer.concat([before, pdf])]) expect(() => checkObjectHeaders(opened(file), 0)).not.toThrow();
-    const hidden = Buffer.concat([before, revised(signed, { 15: '<<>>', 16: copy })]);
-    expect(() => checkObjectHeaders(opened(hidden), 0)).toThrow('an object 15 that');
+      for (const file of [pdf, Buffer.concat([prefix, pdf])]) expect(() => checkObjectHeaders(opened(file), 0)).not.toThrow();
+    const astray = Buffer.concat([prefix, revised(signed, { 15: '<<>>', 16: copy })]);
+    expect(() => checkObjectHeaders(opened(astray), 0)).toThrow('an object 15 that');
   });
 
   it('is one whose object stream is not there', () => {

@@ -70,7 +70,10 @@ const rows: readonly (readonly [string, PlaceType, readonly string[], readonly s
       `<</VRI <</${digest}0 <<>>>>>>`,
       `<</VRI <</G${digest.slice(1)} <<>>>>>>`,
       `<</VRI <</${digest} []>>>>`,
-      ...['Cert', 'CRL', 'OCSP'].flatMap((key) => [`<</VRI <</${digest} <</${key} [1 0 R]>>>>>>`, `<</VRI <</${digest} <</${key} 20 0 R>>>>>>`]),
+      ...['Cert', 'CRL', 'OCSP'].flatMap((key) => [
+        `<</VRI <</${digest} <</${key} [1 0 R]>>>>>>`,
+        `<</VRI <</${digest} <</${key} 20 0 R>>>>>>`,
+      ]),
       `<</VRI <</${digest} <</TU [(D:2026)]>>>>>>`,
       `<</VRI <</${digest} <</TU 20 0 R>>>>>>`,
       `<</VRI <</${digest} <</TS (text)>>>>>>`,

@@ -12,7 +12,14 @@ const digestOf = (hash: HashName, { start, end, stop }: CoveredRange): string =>
 const hex = (digest: Uint8Array): string => Buffer.from(digest).toString('hex');
 
 /** Ranges of which any two differ in one number at least, none in order. */
-const ranges = [range(500, 600, 1000), range(100, 200, 1000), range(100, 200, 400), range(100, 250, 400), range(90, 250, 400), range(0, 1, 2)];
+const ranges = [
+  range(500, 600, 1000),
+  range(100, 200, 1000),
+  range(100, 200, 400),
+  range(100, 250, 400),
+  range(90, 250, 400),
+  range(0, 1, 2),
+];
 const wanted = ranges.flatMap((one): WantedDigest[] => [
   { range: one, hash: 'sha256' },
   { range: one, hash: 'sha1' },
