@@ -198,7 +198,7 @@ describe('a signature that an earlier revision has, and the newest one does not'
 
   it.each([
     ['digits of either case', '/#42y#74#65Ra#6Ege [$1 ]'],
-    ['white space', '/B#79teRange\0\t[\n$1\r]'],
+    ['white space', '/B#79teRange\0\t[\f\n$1\r]'],
     ['a comment', '/ByteRange%[\n[$1 %]\r ]'],
   ])('has a byte range with %s', (_, way) => {
     const text = approved.toString('latin1');
@@ -229,6 +229,12 @@ describe('a signature that an earlier revision has, and the newest one does not'
     changed.write('9'.repeat(approved.indexOf('\n', at) - at), at);
     expect(findingOf(changed)).toContain('a signature of the document');
     expect(codeOf(changed)).toBeUndefined();
+  });
+
+  it('does not hold where the form of its revision cannot be read', () => {
+    const change = (revision: Revision): void => revision.set(reference(14), PdfDictionary.of({ Fields: 7 }));
+    const changed = revised(signedByHand(withForm(), { change, value: () => Buffer.of(0x30, 0) }), emptied);
+    expect([findingOf(changed), codeOf(changed)]).toEqual([expect.stringContaining('a signature of the document'), undefined]);
   });
 
   it('is gone as well where the permissions name it as usage rights', () => {

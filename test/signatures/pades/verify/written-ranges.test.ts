@@ -6,7 +6,7 @@ import { signPdf } from '../sign-pdf.ts';
 import { withForm } from './form-pdf.ts';
 import { findingOf, revised, stream } from './revised-pdf.ts';
 
-const approved = signPdf(withForm());
+const approved = signPdf(withForm({ form: '/Other [<<>><<>>]' }));
 
 describe('a byte range that is written in a file', () => {
   const [start, end] = [approved.indexOf('<<'), approved.indexOf('>>') + 2];
@@ -23,6 +23,7 @@ describe('a byte range that is written in a file', () => {
     ['has no string in its hole', [0, start + 2, end, rest]],
     ['has more than a string in its hole', [0, start, end + 1, rest - 1]],
     ['has its hole from behind', [0, approved.indexOf('<<', end), end, rest]],
+    ['has nothing in its hole', [0, approved.indexOf('><') + 1, approved.indexOf('><') + 1, approved.length - approved.indexOf('><') - 1]],
     ['ends behind the file', [0, start, end, rest + 500]],
     ['ends where no revision does', [0, start, end, rest - 10]],
     ['has five numbers', [0, start, end, rest, 0]],
