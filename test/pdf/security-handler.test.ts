@@ -105,7 +105,13 @@ describe('the key of an object', () => {
     const places = [encryptedBy(7, 0), encryptedBy(7, 1), encryptedBy(7, 256), encryptedBy(8, 0), encryptedBy(0x010007, 0)];
     expect(new Set(places).size).toBe(places.length);
     const cipher = open(6).strings(one)?.encrypt(Buffer.from('text'));
-    expect(Buffer.from(open(6).strings(new PdfReference(9, 3))?.decrypt(cipher ?? Buffer.of()) ?? []).toString()).toBe('text');
+    expect(
+      Buffer.from(
+        open(6)
+          .strings(new PdfReference(9, 3))
+          ?.decrypt(cipher ?? Buffer.of()) ?? [],
+      ).toString(),
+    ).toBe('text');
   });
 
   it('is there for numbers of three bytes', () => {
@@ -141,7 +147,11 @@ describe('a file that is encrypted by RC4 with a key of another length', () => {
     const hex = (bytes: Uint8Array): string => `<${Buffer.from(bytes).toString('hex')}>`;
     const standard = `/Filter /Standard ${entries} /R 3 /P -4 /O ${hex(owner)} /U ${hex(Buffer.concat([user, Buffer.alloc(16)]))}`;
     return madePdf(
-      { 1: '<</Type /Catalog /Pages 2 0 R>>', 2: '<</Type /Pages /Kids [] /Count 0>>', 15: `<</Title ${hex(rc4(ofTitle, Buffer.from('A title')))}>>` },
+      {
+        1: '<</Type /Catalog /Pages 2 0 R>>',
+        2: '<</Type /Pages /Kids [] /Count 0>>',
+        15: `<</Title ${hex(rc4(ofTitle, Buffer.from('A title')))}>>`,
+      },
       { trailer: `${trailer} /Encrypt <<${standard}>>` },
     );
   }

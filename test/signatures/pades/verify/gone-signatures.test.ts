@@ -62,10 +62,10 @@ const alone = (pdf: Buffer, without: readonly number[]): Buffer => {
   const lines = Array.from(file.crossReference.inUse(file.bytes.work)).map(([number, entry]) =>
     entry.kind !== 'FILE' || without.includes(number) ? '' : `${number} 1\n${String(entry.offset).padStart(10, '0')} 00000 n \n`,
   );
-  const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+  const emptyForm = '14 0 obj\n<< /Fields [] >>\nendobj\n';
   const table = `xref\n0 1\n0000000000 65535 f \n${lines.join('')}14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
-  const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
-  return Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
+  const trailer = `trailer\n<< /Size ${file.crossReference.size} /Root 1 0 R >>\nstartxref\n${pdf.length + emptyForm.length}\n%%EOF\n`;
+  return Buffer.concat([pdf, Buffer.from(emptyForm + table + trailer)]);
 };
 
 /** Why a request without validateSignatures is refused. */
@@ -275,10 +275,10 @@ describe('a signature of a revision from which the file does not go on', () => {
   it('counts where the revision before it goes on', () => {
     const before = pdf.lastIndexOf('startxref', pdf.lastIndexOf('startxref') - 1);
     const [, offset = ''] = /startxref\s+(\d+)/.exec(pdf.toString('latin1', before)) ?? [];
-    const emptied = '14 0 obj\n<< /Fields [] >>\nendobj\n';
+    const emptyForm = '14 0 obj\n<< /Fields [] >>\nendobj\n';
     const table = `xref\n0 1\n0000000000 65535 f \n14 1\n${String(pdf.length).padStart(10, '0')} 00000 n \n`;
-    const trailer = `trailer\n<< /Size 99 /Root 1 0 R /Prev ${offset} >>\nstartxref\n${pdf.length + emptied.length}\n%%EOF\n`;
-    const changed = Buffer.concat([pdf, Buffer.from(emptied + table + trailer)]);
+    const trailer = `trailer\n<< /Size 99 /Root 1 0 R /Prev ${offset} >>\nstartxref\n${pdf.length + emptyForm.length}\n%%EOF\n`;
+    const changed = Buffer.concat([pdf, Buffer.from(emptyForm + table + trailer)]);
     expect(new PdfFile(bytesInMemory(changed)).crossReference.sections.length).toBe(2);
     expect(verdicts(changed)).toEqual(refused);
   });
