@@ -102,6 +102,7 @@ describe('a cross-reference', () => {
     ['without an end', changed(sound, '%%EOF', '%%EO'), 'startxref has no offset and %%EOF behind it'],
     ['that leads to itself', changed(sound, '/Size 17', `/Size 17 /Prev ${startOf(sound)}`), 'form a circle'],
     ['whose Prev is nothing', changed(sound, '/Size 17', '/Size 17 /Prev (x)'), 'Prev of a cross-reference section is no offset'],
+    ['whose Prev is negative', changed(sound, '/Size 17', '/Size 17 /Prev -1'), 'Prev of a cross-reference section is no offset'],
     ['whose Prev is another object', changed(sound, '/Size 17', '/Size 17 /Prev 15'), 'no cross-reference where one should be'],
     ['whose XRefStm is nothing', changed(sound, '/Size 17', '/Size 17 /XRefStm -1'), 'XRefStm of a trailer is no offset'],
     ['without a trailer', changed(sound, 'trailer', 'trailxr'), 'has no trailer'],

@@ -122,6 +122,15 @@ describe('a filter', () => {
     );
   });
 
+  it('of LZW decodes the last code of a stream that ends with it', () => {
+    // Clear, and seven octets: eight codes of nine bits, and no end of data.
+    const octets = [1, 2, 3, 4, 5, 6, 7];
+    const bits = [256, ...octets].map((code) => code.toString(2).padStart(9, '0')).join('');
+    const bytes = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+    expect(bytes).toHaveLength(9);
+    expect([...decodedBy(bytes, '/Filter /LZWDecode')]).toEqual(octets);
+  });
+
   it('undoes the predictors of PNG, of any shape', () => {
     fc.assert(
       fc.property(

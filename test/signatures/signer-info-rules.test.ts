@@ -256,14 +256,14 @@ describe('a SignerInfo', () => {
       const fields = children(tbs).map(({ raw }) => raw);
       return der.sequence(der.sequence(...fields.with(6, key)), ...signed.map(({ raw }) => raw));
     };
-    const check = (key: Uint8Array) => (): unknown => checkSignerInfos([signerInfo({ attributes: [] })], [withKey(key)], covered());
-    expect(check(signer.certificate.subjectPublicKeyInfo)).not.toThrow();
-    expect(check(rsaPublicKey(Buffer.alloc(2048, 0xc5), 65_537n))).toThrow(
+    const checked = (key: Uint8Array) => (): unknown => checkSignerInfos([signerInfo({ attributes: [] })], [withKey(key)], covered());
+    expect(checked(signer.certificate.subjectPublicKeyInfo)).not.toThrow();
+    expect(checked(rsaPublicKey(Buffer.alloc(2048, 0xc5), 65_537n))).toThrow(
       'signature 1 of 1 cannot be verified: the key of its signer is an RSA key of 16384 bits, more than 8192',
     );
     const offCurve = Buffer.from(signer.certificate.subjectPublicKeyInfo);
     offCurve.fill(1, offCurve.length - 64);
-    expect(check(offCurve)).toThrow(/^signature 1 of 1 cannot be verified$/);
+    expect(checked(offCurve)).toThrow(/^signature 1 of 1 cannot be verified$/);
   });
 
   it('is named by its place, and each of them has to hold', () => {
