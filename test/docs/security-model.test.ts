@@ -56,7 +56,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'hold up other tenants with fast connections': [
       'http/body/reading-turns.test.ts: long bodies hold the event loop no longer, however fast their connections are',
       'http/body/reading-turns.test.ts: bodies that nobody wants are read in turns, too',
-      'http/api/early-answers.test.ts: is cut off if it sends without end to %s %o',
+      'http/api/early-answers.long.test.ts: is cut off if it sends without end to %s %o',
       'http/api/early-answer.test.ts: of a body that nobody wants little is read',
       'http/body/reading-turns.test.ts: a body %s',
       'http/body/reading-turns.test.ts: the refusal of a body in small pieces waits as its pace says',
