@@ -36,7 +36,7 @@ describe('a backup of unknown origin', () => {
     ['/var/log/signetd/audit/audit-00000001.jsonl', ['audit']],
     ['/var/lib/signetd-token/account/account-0-00000001.jsonl', ['account']],
     ['/var/lib/signetd-token/other', []],
-    ['/root/.ssh/authorized_keys', []],
+    ['/var/spool/cron/crontabs/root', []],
   ])('may put at %s files of the kinds %j', (path, expected) => {
     expect(allowedFor(unknown(), path)).toEqual(expected);
   });

@@ -1,5 +1,6 @@
 import { FairQueue } from '../../service/fair-queue.ts';
 import type { Sender } from '../../telemetry/current-request.ts';
+import { EachTurn } from './each-turn.ts';
 
 /** Octets of bodies that one turn of the event loop may read: decrypting and storing them takes some milliseconds. */
 const turnMaxBytes = 256 * 1024;
@@ -27,12 +28,14 @@ export function pieceCost({ length }: Uint8Array): number {
 export class ReadingTurns {
   readonly #waiting = new FairQueue<{ readonly goOn: () => void; readonly expected: number }>();
   #readBytes = 0;
-  #isScheduled = false;
+  readonly #turns = new EachTurn(() => {
+    this.#begin();
+  });
 
   /** Notes what pieces of a body cost, in octets; returns whether no more are to be read in this turn. */
   took(bytes: number): boolean {
     this.#readBytes += bytes;
-    this.#schedule();
+    this.#turns.schedule();
     return this.#readBytes > turnMaxBytes;
   }
 
@@ -42,16 +45,7 @@ export class ReadingTurns {
    */
   wait(sender: Sender | undefined, lastCost: number, goOn: () => void): void {
     this.#waiting.push({ goOn, expected: Math.max(expectedBytes, lastCost) }, sender);
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#begin();
-    });
+    this.#turns.schedule();
   }
 
   #begin(): void {
@@ -62,7 +56,7 @@ export class ReadingTurns {
       bytes += next.expected;
       next.goOn();
     }
-    if (this.#waiting.length > 0) this.#schedule();
+    if (this.#waiting.length > 0) this.#turns.schedule();
   }
 }
 

@@ -1,5 +1,6 @@
 import { FairQueue } from '../../service/fair-queue.ts';
 import type { Sender } from '../../telemetry/current-request.ts';
+import { EachTurn } from './each-turn.ts';
 
 /** Octets of bodies of which one turn of the event loop may begin the work: it takes some 20 ns for each. */
 const turnMaxBytes = 64 * 1024;
@@ -14,12 +15,14 @@ const requestCostBytes = 4096;
 export class WorkTurns {
   readonly #waiting = new FairQueue<{ readonly begin: () => void; readonly cost: number }>();
   #begunBytes = 0;
-  #isScheduled = false;
+  readonly #turns = new EachTurn(() => {
+    this.#begin();
+  });
 
   /** Returns undefined if the work on a body of so many octets may begin at once; else, when it may. */
   turn(sender: Sender | undefined, bytes: number): Promise<void> | undefined {
     const cost = bytes + requestCostBytes;
-    this.#schedule();
+    this.#turns.schedule();
     if (this.#waiting.length === 0 && this.#hasRoom(cost)) {
       this.#begunBytes += cost;
       return undefined;
@@ -34,15 +37,6 @@ export class WorkTurns {
     return this.#begunBytes === 0 || this.#begunBytes + cost <= turnMaxBytes;
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#begin();
-    });
-  }
-
   #begin(): void {
     this.#begunBytes = 0;
     while (this.#begunBytes < turnMaxBytes) {
@@ -50,7 +44,7 @@ export class WorkTurns {
       if (next === undefined) return;
       this.#begunBytes += next.cost;
       next.begin();
-      this.#schedule();
+      this.#turns.schedule();
     }
   }
 }
