@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalise } from '../../src/xml/canonical-stream.ts';
+import type { CanonicalPart } from '../../src/xml/canonical-part.ts';
+import { canonicalForm } from './canonical-form.ts';
+
+const whole = (xml: string): string => canonicalForm(xml, { apex: undefined, algorithm: 'C14N_WITH_COMMENTS' });
+
+describe('one reference alone', () => {
+  it.each([
+    ['&amp;', '&amp;', '&amp;'],
+    ['&lt;', '&lt;', '&lt;'],
+    ['&gt;', '>', '&gt;'],
+    ['&quot;', '&quot;', '"'],
+    ['&apos;', "'", "'"],
+    ['&#38;', '&amp;', '&amp;'],
+    ['&#60;', '&lt;', '&lt;'],
+    ['&#62;', '>', '&gt;'],
+    ['&#34;', '&quot;', '"'],
+    ['&#x26;', '&amp;', '&amp;'],
+    ['&#x3c;', '&lt;', '&lt;'],
+    ['&#x3E;', '>', '&gt;'],
+    ['&#x22;', '&quot;', '"'],
+    ['&#x9;', '&#x9;', '\t'],
+    ['&#xA;', '&#xA;', '\n'],
+    ['&#xD;', '&#xD;', '&#xD;'],
+    ['&#xa;', '&#xA;', '\n'],
+    ['&#xd;', '&#xD;', '&#xD;'],
+    ['&#x0D;', '&#xD;', '&#xD;'],
+    ['&#9;', '&#x9;', '\t'],
+    ['&#10;', '&#xA;', '\n'],
+    ['&#13;', '&#xD;', '&#xD;'],
+    ['&#x41;', 'A', 'A'],
+    ['&#65;', 'A', 'A'],
+    ['&#xA9;', '©', '©'],
+    ['&#xD7;', '×', '×'],
+    ['&#x39;', '9', '9'],
+  ])('is written as its character is, in a value and in text: %s', (reference, value, text) => {
+    expect(whole(`<a b="${reference}"/>`)).toBe(`<a b="${value}"></a>`);
+    expect(whole(`<a b="1${reference}2"></a>`)).toBe(`<a b="1${value}2"></a>`);
+    expect(whole(`<a>${reference}</a>`)).toBe(`<a>${text}</a>`);
+    expect(whole(`<a>1${reference}2</a>`)).toBe(`<a>1${text}2</a>`);
+  });
+});
+
+describe('white space and line ends', () => {
+  it.each([
+    ['\r', ' '],
+    ['\n', ' '],
+    ['\t', ' '],
+    ['\r\n', ' '],
+    ['\r\r', '  '],
+    ['\n\n', '  '],
+    ['\t\n', '  '],
+    ['\r\t', '  '],
+    ['\n\r', '  '],
+    ['\r\r\n', '  '],
+    ['x\r', 'x '],
+    ['\rx', ' x'],
+    ['\tx\n', ' x '],
+  ])('in a value are one space each, a line end too: %j', (written, value) => {
+    expect(whole(`<a b="${written}"/>`)).toBe(`<a b="${value}"></a>`);
+    expect(whole(`<a b="1${written}2"/>`)).toBe(`<a b="1${value}2"></a>`);
+  });
+
+  it.each([
+    ['<a><!--é\r\nü--></a>', '<a><!--é\nü--></a>'],
+    ['<a><?p é\rü?></a>', '<a><?p é\nü?></a>'],
+    ['<a><?p é\r\r\n?></a>', '<a><?p é\n\n?></a>'],
+    ['<a>é\r\nü\r</a>', '<a>é\nü\n</a>'],
+    ['<a><![CDATA[é\r\nü\r]]></a>', '<a>é\nü\n</a>'],
+  ])('are line feeds beside characters above ASCII: %j', (xml, form) => {
+    expect(whole(xml)).toBe(form);
+  });
+});
+
+describe('brackets', () => {
+  it.each([
+    ['<a>]></a>', '<a>]&gt;</a>'],
+    ['<a>x]></a>', '<a>x]&gt;</a>'],
+    ['<a>]x></a>', '<a>]x&gt;</a>'],
+    ['<a><![CDATA[]>]]></a>', '<a>]&gt;</a>'],
+    ['<a><![CDATA[]x>]]></a>', '<a>]x&gt;</a>'],
+    ['<a><![CDATA[]]]]>></a>', '<a>]]&gt;</a>'],
+    ['<a>]]<b/>></a>', '<a>]]<b></b>&gt;</a>'],
+  ])('do not end what they do not end: %s', (xml, form) => {
+    expect(whole(xml)).toBe(form);
+  });
+});
+
+describe('a document is refused', () => {
+  it.each([
+    ['<a b="\0"/>', 'a character is not allowed (line 1, column 7)'],
+    ['<a>\0</a>', 'a character is not allowed (line 1, column 4)'],
+    ['<a b="\u001f"/>', 'a character is not allowed (line 1, column 7)'],
+    ['<a>\u001f</a>', 'a character is not allowed (line 1, column 4)'],
+    ['<a><!--\0--></a>', 'a character is not allowed (line 1, column 8)'],
+    ['<a><?p \u001f?></a>', 'a character is not allowed (line 1, column 8)'],
+    ['<a><![CDATA[\0]]></a>', 'a character is not allowed (line 1, column 13)'],
+    ['<![CDATA[x]]><a/>', 'text outside the root element (line 1, column 1)'],
+    ['<a/><![CDATA[]]>', 'text outside the root element (line 1, column 5)'],
+    ['<abc></a>', 'an end tag does not fit its start tag (line 1, column 6)'],
+    ['<a ="1"/>', 'a tag is malformed (line 1, column 4)'],
+  ])('with its place: %j', (xml, message) => {
+    expect(() => whole(xml)).toThrow(message);
+  });
+});
+
+describe('what a form is written to', () => {
+  const write = (xml: string, apex: number, to: CanonicalPart['write']): void => {
+    canonicalise([Buffer.from(xml)], [{ apex, algorithm: 'C14N', write: to }]);
+  };
+
+  it('is not called where there is nothing', () => {
+    const written: number[] = [];
+    write('<a><b/></a>', 9, ({ length }) => written.push(length));
+    expect(written).toEqual([]);
+    write('<a><b/></a>', 1, ({ length }) => written.push(length));
+    expect(written).toEqual(['<b></b>'.length]);
+  });
+
+  it('may fail, and its error is not one of the document', () => {
+    const fails = (): never => {
+      throw new RangeError('the disk is full');
+    };
+    expect(() => {
+      write('<a/>', 0, fails);
+    }).toThrow(new RangeError('the disk is full'));
+  });
+});
