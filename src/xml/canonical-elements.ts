@@ -137,10 +137,9 @@ export class CanonicalElements {
   /** Begins the parts whose apex an element is, and ends those that leave it out. */
   #changeParts(name: Name, index: number, depth: number, at: number): void {
     for (const part of this.#parts) if (part.leftOutAt === undefined && part.leavesOut(name)) part.leftOutAt = depth;
-    const isChanged = this.#run.active.some(({ leftOutAt }) => leftOutAt === depth);
     const begun = this.#apexes.has(index) ? this.#parts.filter(({ apex, leftOutAt }) => apex === index && leftOutAt === undefined) : [];
     // A part that is not active must be told, too, where the element that it leaves out ends.
-    if (!isChanged && begun.length === 0 && !this.#parts.some(({ leftOutAt }) => leftOutAt === depth)) return;
+    if (begun.length === 0 && !this.#parts.some(({ leftOutAt }) => leftOutAt === depth)) return;
     this.#run.end(at, at);
     this.#run.active = [...this.#run.active.filter(({ leftOutAt }) => leftOutAt === undefined), ...begun];
   }

@@ -100,9 +100,24 @@ describe('a document is refused', () => {
     ['<a/><![CDATA[]]>', 'text outside the root element (line 1, column 5)'],
     ['<abc></a>', 'an end tag does not fit its start tag (line 1, column 6)'],
     ['<a ="1"/>', 'a tag is malformed (line 1, column 4)'],
+    ...['&A;', '&Z;', '&a;', '&z;', '&q0;', '&q9;'].map(
+      (one) => [`<a>${one}</a>`, 'an entity is not declared (line 1, column 4)'] as const,
+    ),
+    ...['&#x4#1;', '&#4#1;', '&#xG;', '&#xg;', '&#a;'].map(
+      (one) => [`<a>${one}</a>`, 'a character reference is malformed (line 1, column 4)'] as const,
+    ),
+    ...['&q-;', '&q:;', '&q@;', '&q[;', '&q`;', '&q{;', '&q/;', '&é;'].map(
+      (one) => [`<a>${one}</a>`, 'a reference is malformed (line 1, column 4)'] as const,
+    ),
   ])('with its place: %j', (xml, message) => {
     expect(() => whole(xml)).toThrow(message);
   });
+});
+
+it('names have all characters above ASCII, and all that may start one behind their start', () => {
+  const name = 'ÀÿĀ\u{10000}\u{effff}AZaz_';
+  expect(whole(`<${name}-.09 ${name}="1"/>`)).toBe(`<${name}-.09 ${name}="1"></${name}-.09>`);
+  for (const start of ['-', '.', '0', '9', '/', '@', '[', '`', '{']) expect(() => whole(`<${start}a/>`)).toThrow(/name|end tag/);
 });
 
 describe('what a form is written to', () => {

@@ -41,8 +41,8 @@ describe('the place of an element', () => {
   });
 
   test('an element that is not there is refused', () => {
-    expect(() => elementPlace(Buffer.from('<a/>'), 1)).toThrow('no element 1');
-    expect(() => elementPlace(Buffer.from('<a><b>'), 1)).toThrow('does not end');
+    expect(() => elementPlace(Buffer.from('<a/>\n'), 1)).toThrow('no element 1 (line 2, column 1)');
+    expect(() => elementPlace(Buffer.from('<a>\n <b>'), 1)).toThrow('the element does not end (line 2, column 2)');
   });
 });
 
@@ -72,6 +72,13 @@ describe('a scan', () => {
   ])('refuses the DOCTYPE of %j', (xml, line, column) => {
     expect(() => scanDocument(Buffer.from(xml), limits)).toThrow('DOCTYPE is not allowed');
     expect(() => scanDocument(Buffer.from(xml), limits)).toThrow(expect.objectContaining({ line, column }));
+  });
+
+  test('leaves a DOCTYPE behind the start of the root to the parser', () => {
+    for (const xml of ['<a><!DOCTYPE a><b/></a>', '<a><b/></a><!DOCTYPE a>']) {
+      expect(scanDocument(Buffer.from(xml), limits).elements).toBe(2);
+      expect(slices(xml, 1)).toMatchObject({ start: '<b/>', ancestors: ['<a>'] });
+    }
   });
 
   test('takes DOCTYPE for text in comments, sections, values and instructions', () => {
