@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Canonicalisation } from '../../src/xml/canonicalisation.ts';
 import type { XmlNode } from '../../src/xml/engine.ts';
 import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
@@ -54,6 +55,30 @@ it('elements that were left out of a form are found from both sides afterwards',
     expect(select('//z/preceding::*')).toEqual(['a', 'b', 'c', 'd']);
     expect(select('//d/preceding-sibling::* | //b/following-sibling::*')).toEqual(['b', 'c', 'd']);
   }
+});
+
+it('the form of a subtree follows the rules of its algorithm', () => {
+  using document = parse(
+    '<a xmlns="urn:d" xmlns:p="urn:p" xml:lang="en" xml:id="x" xml:base="b/"><b xml:lang="fr"><c z="1" p:y="2" xml:base="c"><!--1--></c></b></a>',
+  );
+  const [, , apex] = document.elements();
+  const form = (algorithm: Canonicalisation, inclusivePrefixes?: string[]): string =>
+    document.canonical({ algorithm, apex, inclusivePrefixes }).toString();
+  const oldest = '<c xmlns="urn:d" xmlns:p="urn:p" z="1" xml:base="c" xml:id="x" xml:lang="fr" p:y="2">';
+  expect([form('C14N'), form('C14N_WITH_COMMENTS')]).toEqual([`${oldest}</c>`, `${oldest}<!--1--></c>`]);
+  const newer = '<c xmlns="urn:d" xmlns:p="urn:p" z="1" xml:base="b/c" xml:lang="fr" p:y="2">';
+  expect([form('C14N_11'), form('C14N_11_WITH_COMMENTS')]).toEqual([`${newer}</c>`, `${newer}<!--1--></c>`]);
+  const exclusive = '<c xmlns="urn:d" xmlns:p="urn:p" z="1" xml:base="c" p:y="2">';
+  expect([form('EXC_C14N'), form('EXC_C14N_WITH_COMMENTS')]).toEqual([`${exclusive}</c>`, `${exclusive}<!--1--></c>`]);
+  // Only exclusive canonicalisation has a list of prefixes.
+  using listed = parse('<a xmlns:q="urn:q"><b xmlns:q="urn:q"/></a>');
+  const [, within] = listed.elements();
+  const listedForm = (algorithm: Canonicalisation, inclusivePrefixes?: string[]): string =>
+    listed.canonical({ algorithm, apex: within, inclusivePrefixes }).toString();
+  expect([listedForm('EXC_C14N'), listedForm('EXC_C14N', []), listedForm('EXC_C14N', ['q']), listedForm('EXC_C14N', ['p'])]).toEqual([
+    ...['<b></b>', '<b></b>', '<b xmlns:q="urn:q"></b>', '<b></b>'],
+  ]);
+  expect([listedForm('C14N'), listedForm('C14N', ['p'])]).toEqual(['<b xmlns:q="urn:q"></b>', '<b xmlns:q="urn:q"></b>']);
 });
 
 it('what a form is written to may fail, and its error is not one of the document', () => {

@@ -51,6 +51,18 @@ test('a schema that is none is an error of the service', () => {
   expect(() => violation('<a/>', new XmlSchema(() => text.replace('xs:unsignedByte', 'xs:unknown')))).toThrow('the schema cannot be used');
 });
 
+test('hints at schemas are taken out of the document, wherever they are, and nothing else', () => {
+  const names = 'xsi:schemaLocation="urn:a x" xsi:noNamespaceSchemaLocation="y" xsi:nil="false" schemaLocation="z"';
+  using document = XmlDocument.parse(
+    Buffer.from(`<a xmlns="urn:a" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${names}><b ${names}/></a>`),
+  );
+  schema.violation(document);
+  const rest = 'schemaLocation="z" xsi:nil="false"';
+  expect(document.canonical({ algorithm: 'C14N' }).toString()).toBe(
+    `<a xmlns="urn:a" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${rest}><b ${rest}></b></a>`,
+  );
+});
+
 test('hints at schemas in the document are ignored, and nothing is fetched', async () => {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
 import { XmlLimitFault } from '../../src/xml/xml-fault.ts';
-import { checkXPath, selectElements, XPathTooLarge, XPathTooSlow } from '../../src/xml/xpath.ts';
+import { checkXPath, filterNodes, selectElements, XPathTooLarge, XPathTooSlow } from '../../src/xml/xpath.ts';
 
 const many = 100_000_000;
 
@@ -86,6 +86,18 @@ describe('a charge is', () => {
     for (const expression of ['@y = 1', 'text() = 1', 'comment() = 1', 'processing-instruction() = 1', 'namespace::p = 1'])
       expect([expression, charged(expression, of(long), of(short))]).toEqual([expression, 100]);
   });
+});
+
+it('a filter is charged as often as it is evaluated, and our own expressions are not charged', () => {
+  const filtered = (text: string): number => {
+    using document = XmlDocument.parse(Buffer.from(text));
+    const budget = new StepBudget(many);
+    filterNodes({ expression: 'string-length(/) > 1', namespaces: {} }, document, budget);
+    return many - budget.left;
+  };
+  // For the document, the element, its text and its one namespace, xml.
+  expect(filtered(`<a>${'x'.repeat(1600)}</a>`) - filtered(`<a>${'x'.repeat(800)}</a>`)).toBe(4 * 100);
+  expect(spent('contains(., "zz")', `<a>${'x'.repeat(1600)}</a>`, true)).toBe(spent('contains(., "zz")', '<a>x</a>', true));
 });
 
 it('an expression is refused where its last charge leaves nothing', () => {
