@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Canonicalisation } from '../../src/xml/canonicalisation.ts';
-import type { XmlNode } from '../../src/xml/engine.ts';
+import { engine, type XmlNode } from '../../src/xml/engine.ts';
 import { StepBudget } from '../../src/xml/step-budget.ts';
 import { XmlDocument } from '../../src/xml/xml-document.ts';
 import { parseFault, XmlFault, XmlLimitFault } from '../../src/xml/xml-fault.ts';
@@ -110,4 +110,20 @@ it('a fault has the place that the engine tells, if it tells one', () => {
 it('the lines of elements are told up to 65,535', () => {
   using document = parse(`${'\n'.repeat(65_533)}<a>\n<b/>\n<c/></a>`);
   expect([...document.elements()].map((one) => document.line(one))).toEqual([65_534, 65_535, 65_535]);
+});
+
+it('an engine whose memory has grown beyond 128 MiB is replaced when a document is released', async () => {
+  const before = engine();
+  const released = (): void => {
+    using document = parse('<a/>');
+    expect(document.engine).toBe(engine());
+  };
+  released();
+  before.library._free(before.library._malloc(129 * 1024 * 1024));
+  expect(before.library.HEAPU8.length).toBeGreaterThan(128 * 1024 * 1024);
+  expect(engine()).toBe(before);
+  released();
+  await expect.poll(() => engine() === before).toBe(false);
+  expect(engine().library.HEAPU8.length).toBeLessThan(128 * 1024 * 1024);
+  released();
 });

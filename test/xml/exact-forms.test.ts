@@ -27,6 +27,9 @@ describe('one reference alone', () => {
     ['&#xd;', '&#xD;', '&#xD;'],
     ['&#x0D;', '&#xD;', '&#xD;'],
     ['&#9;', '&#x9;', '\t'],
+    ['&#09;', '&#x9;', '\t'],
+    ['&#x10FFFF;', '\u{10ffff}', '\u{10ffff}'],
+    ['&#x0010FFFF;', '\u{10ffff}', '\u{10ffff}'],
     ['&#10;', '&#xA;', '\n'],
     ['&#13;', '&#xD;', '&#xD;'],
     ['&#x41;', 'A', 'A'],
@@ -106,6 +109,9 @@ describe('a document is refused', () => {
     ...['&#x4#1;', '&#4#1;', '&#xG;', '&#xg;', '&#a;'].map(
       (one) => [`<a>${one}</a>`, 'a character reference is malformed (line 1, column 4)'] as const,
     ),
+    ...['&#x10FFFF0;', '&#x110000;', '&#1114112;', '&#11141110;', `&#${'9'.repeat(400)};`].map(
+      (one) => [`<a>${one}</a>`, 'a character reference stands for no character of XML (line 1, column 4)'] as const,
+    ),
     ...['&q-;', '&q:;', '&q@;', '&q[;', '&q`;', '&q{;', '&q/;', '&é;'].map(
       (one) => [`<a>${one}</a>`, 'a reference is malformed (line 1, column 4)'] as const,
     ),
@@ -118,6 +124,14 @@ it('names have all characters above ASCII, and all that may start one behind the
   const name = 'ÀÿĀ\u{10000}\u{effff}AZaz_';
   expect(whole(`<${name}-.09 ${name}="1"/>`)).toBe(`<${name}-.09 ${name}="1"></${name}-.09>`);
   for (const start of ['-', '.', '0', '9', '/', '@', '[', '`', '{']) expect(() => whole(`<${start}a/>`)).toThrow(/name|end tag/);
+});
+
+it('an apex inherits attributes of the namespace xml, by 1.1 only those that are inherited anywhere', () => {
+  const xml = '<a xml:space="preserve" xml:lang="en" xml:id="i" xml:other="o" xml:base="http://h/d/"><b><c xml:lang="fr"/></b></a>';
+  const form = (algorithm: CanonicalPart['algorithm']): string => canonicalForm(xml, { apex: 2, algorithm });
+  expect(form('C14N')).toBe('<c xml:base="http://h/d/" xml:id="i" xml:lang="fr" xml:other="o" xml:space="preserve"></c>');
+  expect(form('C14N_11')).toBe('<c xml:base="http://h/d/" xml:lang="fr" xml:space="preserve"></c>');
+  expect(form('EXC_C14N')).toBe('<c xml:lang="fr"></c>');
 });
 
 describe('what a form is written to', () => {
