@@ -102,8 +102,7 @@ export class NameTable {
       localName.includes(':') ||
       colon === 0 ||
       nameStartBytes[bytes[offset] ?? 0] === 0 ||
-      nameStartBytes[bytes[offset + colon + 1] ?? 0] === 0 ||
-      localName === '';
+      nameStartBytes[bytes[offset + colon + 1] ?? 0] === 0;
     if (isWrong) throw new Malformed('a name is malformed', offset);
     const declares = qualified === 'xmlns' ? this.#scope.default : prefix === 'xmlns' ? this.#scope.prefix(localName) : undefined;
     const nameBytes = new Uint8Array(qualified.length);

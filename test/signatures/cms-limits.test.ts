@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
-import { readAll } from '../../src/asn1/reader.ts';
-import { nameOfUnsupported } from '../../src/cms/algorithm-identifier.ts';
+import { children, readAll } from '../../src/asn1/reader.ts';
+import { nameOfUnsupported, readSignatureAlgorithm, signatureAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';
 import { areAttributes } from '../../src/cms/attributes-as-content.ts';
 import { beginsAsSignedData, readSignedData } from '../../src/cms/read-signed-data.ts';
 import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
@@ -116,3 +116,22 @@ it('an algorithm that is not supported is named by 64 characters of its OID at m
   expect([named(exact), named(`${exact}1`)]).toEqual([exact, exact]);
   expect(nameOfUnsupported(readAll(der.sequence()))).toBe('unnamed');
 });
+
+it.each([
+  ['sha1', 'sha1', 20, []],
+  ['sha256', 'sha1', 20, [0xa0]],
+  ['sha1', 'sha256', 20, [0xa1]],
+  ['sha1', 'sha1', 19, [0xa2]],
+  ['sha1', 'sha1', 21, [0xa2]],
+  ['sha1', 'sha1', 0, [0xa2]],
+  ['sha512', 'sha384', 64, [0xa0, 0xa1, 0xa2]],
+] as const)(
+  'PSS by %s, %s and %i octets of salt names what is not the default, and is read so (RFC 4055 §3.1)',
+  (hash, mgfHash, saltBytes, tags) => {
+    const algorithm = { scheme: 'RSA_PSS', hash, mgfHash, saltBytes } as const;
+    const identifier = readAll(signatureAlgorithmIdentifier(algorithm));
+    const [, parameters] = children(identifier);
+    expect(parameters === undefined ? undefined : children(parameters).map(({ tag }) => tag)).toEqual(tags);
+    expect(readSignatureAlgorithm(identifier, 'sha512')).toEqual(algorithm);
+  },
+);

@@ -37,6 +37,10 @@ describe('one reference alone', () => {
     ['&#xA9;', '©', '©'],
     ['&#xD7;', '×', '×'],
     ['&#x39;', '9', '9'],
+    ...['&#xabc;', '&#xdef;', '&#xABC;', '&#xDEF;', '&#x1234;', '&#x5678;', '&#xa90;'].map((hex): [string, string, string] => {
+      const character = String.fromCodePoint(Number.parseInt(hex.slice(3, -1), 16));
+      return [hex, character, character];
+    }),
   ])('is written as its character is, in a value and in text: %s', (reference, value, text) => {
     expect(whole(`<a b="${reference}"/>`)).toBe(`<a b="${value}"></a>`);
     expect(whole(`<a b="1${reference}2"></a>`)).toBe(`<a b="1${value}2"></a>`);
@@ -102,6 +106,12 @@ describe('a document is refused', () => {
     ['<![CDATA[x]]><a/>', 'text outside the root element (line 1, column 1)'],
     ['<a/><![CDATA[]]>', 'text outside the root element (line 1, column 5)'],
     ['<abc></a>', 'an end tag does not fit its start tag (line 1, column 6)'],
+    ['<-p:a/>', 'a name is malformed (line 1, column 2)'],
+    ['<p:-a/>', 'a name is malformed (line 1, column 2)'],
+    ['<p:/>', 'a name is malformed (line 1, column 2)'],
+    ['<p: a=""/>', 'a name is malformed (line 1, column 2)'],
+    ['<a p:=""/>', 'a name is malformed (line 1, column 4)'],
+    ['<a xmlns:=""/>', 'a name is malformed (line 1, column 4)'],
     ['<a ="1"/>', 'a tag is malformed (line 1, column 4)'],
     ...['&A;', '&Z;', '&a;', '&z;', '&q0;', '&q9;'].map(
       (one) => [`<a>${one}</a>`, 'an entity is not declared (line 1, column 4)'] as const,
@@ -132,6 +142,54 @@ it('an apex inherits attributes of the namespace xml, by 1.1 only those that are
   expect(form('C14N')).toBe('<c xml:base="http://h/d/" xml:id="i" xml:lang="fr" xml:other="o" xml:space="preserve"></c>');
   expect(form('C14N_11')).toBe('<c xml:base="http://h/d/" xml:lang="fr" xml:space="preserve"></c>');
   expect(form('EXC_C14N')).toBe('<c xml:lang="fr"></c>');
+});
+
+describe('attributes', () => {
+  it.each([
+    ['<a c="1" b="2"></a>', '<a b="2" c="1"></a>'],
+    ['<a c="1" b="2"/>', '<a b="2" c="1"></a>'],
+    ['<a b="1" c="2"></a>', '<a b="1" c="2"></a>'],
+    ['<a xmlns:p="u:p" p:c="1" p:b="2"></a>', '<a xmlns:p="u:p" p:b="2" p:c="1"></a>'],
+    ['<p:a xmlns:p="u:p"><p:b p:c="1" p:b="2" a="3"></p:b></p:a>', '<p:a xmlns:p="u:p"><p:b a="3" p:b="2" p:c="1"></p:b></p:a>'],
+    ['<a xmlns:p="u:q" xmlns:q="u:p" p:a="1" q:b="2" q:a="3" z="4"/>', '<a xmlns:p="u:q" xmlns:q="u:p" z="4" q:a="3" q:b="2" p:a="1"></a>'],
+    ['<a xmlns:q="u:p" xmlns:p="u:p" q:b="1" p:a="2"/>', '<a xmlns:p="u:p" xmlns:q="u:p" p:a="2" q:b="1"></a>'],
+  ])('are in the order of their namespaces and names: %s', (xml, form) => {
+    expect(whole(xml)).toBe(form);
+  });
+
+  it('are so however many there are', () => {
+    for (const count of [16, 17, 40]) {
+      const names = Array.from({ length: count }, (_, index) => `p:a${String(index).padStart(2, '0')}`);
+      const tag = (list: readonly string[]): string => `<a xmlns:p="u:p"${list.map((name) => ` ${name}=""`).join('')}></a>`;
+      expect(whole(tag(names.toReversed()))).toBe(tag(names));
+      expect(whole(tag([...names.slice(1), ...names.slice(0, 1)]))).toBe(tag(names));
+    }
+  });
+});
+
+describe('a document in pieces', () => {
+  const inPieces = (...pieces: readonly string[]): string =>
+    canonicalForm(
+      pieces.map((piece) => Buffer.from(piece)),
+      { apex: undefined, algorithm: 'C14N_WITH_COMMENTS' },
+    );
+  const xml =
+    '<?xml version="1.0" ?><p:a xmlns:p="u:p" xmlns = \'d\' p:y="&#65;" x= "1\r\n2"  ><!--\r\n--><p:b/>]]&gt;]<c/><![CDATA[]>]]]]><?q \r?></p:a\n>\n<!---->';
+  const form = '<p:a xmlns="d" xmlns:p="u:p" x="1 2" p:y="A"><!--\n--><p:b></p:b>]]&gt;]<c></c>]&gt;]]<?q?></p:a>\n<!---->';
+
+  it('has the same form wherever it is cut, once and twice', () => {
+    expect(whole(xml)).toBe(form);
+    for (let cut = 1; cut < xml.length; cut += 1) {
+      expect(inPieces(xml.slice(0, cut), xml.slice(cut))).toBe(form);
+      expect(inPieces(xml.slice(0, cut), xml.slice(cut, cut + 1), '', xml.slice(cut + 1))).toBe(form);
+    }
+  });
+
+  it('has one XML declaration, at its start', () => {
+    expect(() => inPieces('<a>', '<?xml version="1.0"?></a>')).toThrow('a processing instruction has the target xml (line 1, column 4)');
+    expect(() => inPieces('<!---->', '<?xml version="1.0"?><a/>')).toThrow('the target xml (line 1, column 8)');
+    expect(() => inPieces(' ', '<?xml version="1.0"?><a/>')).toThrow('the target xml (line 1, column 2)');
+  });
 });
 
 describe('what a form is written to', () => {

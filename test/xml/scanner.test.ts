@@ -54,6 +54,15 @@ describe('a scan', () => {
     });
   });
 
+  test('returns no tags of a root that does not end, and those of the first one', () => {
+    const rootOf = (xml: string): unknown => scanDocument(Buffer.from(xml), limits).root;
+    for (const xml of ['<a>', '<a><b></b>', '<a></a', '<a><b/>', '<a', '<a/']) expect(rootOf(xml)).toBeUndefined();
+    const first = { startTagStart: 0, startTagEnd: 3, endTagStart: 3, endTagEnd: 7, isEmptyTag: false };
+    for (const rest of ['', '</b>', '<b></b>', '<b/>', '<b>', '<!-- -->']) expect(rootOf(`<a></a>${rest}`)).toEqual(first);
+    expect(rootOf('<a/><b/>')).toEqual({ startTagStart: 0, startTagEnd: 4, endTagStart: 0, endTagEnd: 4, isEmptyTag: true });
+    expect(rootOf('</x><a></a>')).toEqual({ startTagStart: 4, startTagEnd: 7, endTagStart: 7, endTagEnd: 11, isEmptyTag: false });
+  });
+
   test.each(['', ' ', '\u{feff}', 'text', '<', '<!', '<!-', '<?', '<!-- <a>', '<![CDATA[<a>', '<?p <a>', '</a>', '<!ELEMENT a ANY>'])(
     'finds no root in %j, and leaves it to the parser',
     (xml) => {
