@@ -105,6 +105,13 @@ describe('content that could be signed attributes', () => {
     expect([isKnown(empties(2 ** 20 - 4, 0x05)), isKnown(empties(2 ** 20 - 3, 0x05))]).toEqual([true, false]);
   });
 
+  it('is not passed over where it cannot be read', () => {
+    const windowAt = (): never => {
+      throw new RangeError('the file cannot be read');
+    };
+    expect(() => areAttributes({ bytes: 100, windowAt })).toThrow('the file cannot be read');
+  });
+
   it('is known up to 24 levels', () => {
     expect([isKnown(nested(21, 0x30)), isKnown(nested(22, 0x30))]).toEqual([true, false]);
   });

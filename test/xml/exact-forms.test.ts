@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalise } from '../../src/xml/canonical-stream.ts';
+import { canonicalisations } from '../../src/xml/canonicalisation.ts';
 import type { CanonicalPart } from '../../src/xml/canonical-part.ts';
-import { canonicalForm } from './canonical-form.ts';
+import { canonicalForm, canonicalForms } from './canonical-form.ts';
 
 const whole = (xml: string): string => canonicalForm(xml, { apex: undefined, algorithm: 'C14N_WITH_COMMENTS' });
 
@@ -28,6 +29,7 @@ describe('one reference alone', () => {
     ['&#x0D;', '&#xD;', '&#xD;'],
     ['&#9;', '&#x9;', '\t'],
     ['&#09;', '&#x9;', '\t'],
+    ['&#x10000;', '\u{10000}', '\u{10000}'],
     ['&#x10FFFF;', '\u{10ffff}', '\u{10ffff}'],
     ['&#x0010FFFF;', '\u{10ffff}', '\u{10ffff}'],
     ['&#10;', '&#xA;', '\n'],
@@ -105,6 +107,8 @@ describe('a document is refused', () => {
     ['<a><![CDATA[\0]]></a>', 'a character is not allowed (line 1, column 13)'],
     ['<![CDATA[x]]><a/>', 'text outside the root element (line 1, column 1)'],
     ['<a/><![CDATA[]]>', 'text outside the root element (line 1, column 5)'],
+    ['<a><!-x--></a>', 'a declaration is not allowed (line 1, column 4)'],
+    ['<a><!x---></a>', 'a declaration is not allowed (line 1, column 4)'],
     ['<abc></a>', 'an end tag does not fit its start tag (line 1, column 6)'],
     ['<-p:a/>', 'a name is malformed (line 1, column 2)'],
     ['<p:-a/>', 'a name is malformed (line 1, column 2)'],
@@ -144,6 +148,37 @@ it('an apex inherits attributes of the namespace xml, by 1.1 only those that are
   expect(form('EXC_C14N')).toBe('<c xml:lang="fr"></c>');
 });
 
+it('names are told apart though their sums are the same', () => {
+  // The sums of `Aa` and `BB` are.
+  expect(whole('<Aa><BB/><Aa BB="1" Aa="2"/></Aa>')).toBe('<Aa><BB></BB><Aa Aa="2" BB="1"></Aa></Aa>');
+  expect(() => whole('<Aa></BB>')).toThrow('an end tag does not fit its start tag');
+});
+
+it('an apex inherits in its own form alone', () => {
+  const xml = '<a xml:lang="en" xml:base="b/" xmlns:p="u:p"><b><c xml:base="d"/></b></a>';
+  const parts = [undefined, 0, 1, 2].flatMap((apex) => canonicalisations.map((algorithm) => ({ apex, algorithm })));
+  expect(canonicalForms(xml, parts)).toEqual(parts.map((part) => canonicalForm(xml, part)));
+  expect(
+    canonicalForms(xml, [
+      { apex: undefined, algorithm: 'C14N' },
+      { apex: 1, algorithm: 'C14N' },
+    ]),
+  ).toEqual([
+    xml.replace(' xml:lang="en" xml:base="b/" xmlns:p="u:p"', ' xmlns:p="u:p" xml:base="b/" xml:lang="en"').replace('/></b>', '></c></b>'),
+    '<b xmlns:p="u:p" xml:base="b/" xml:lang="en"><c xml:base="d"></c></b>',
+  ]);
+});
+
+it('nothing is lost where a chunk of 2,048 bytes ends', () => {
+  for (let length = 2030; length < 2060; length += 1) {
+    const value = 'x'.repeat(length);
+    expect(whole(`<a b='${value}'/>`)).toBe(`<a b="${value}"></a>`);
+    expect(whole(`<!--${value}--><?p?><a b="&#38;${value}" c=""/><!---->`)).toBe(
+      `<!--${value}-->\n<?p?>\n<a b="&amp;${value}" c=""></a>\n<!---->`,
+    );
+  }
+});
+
 describe('attributes', () => {
   it.each([
     ['<a c="1" b="2"></a>', '<a b="2" c="1"></a>'],
@@ -174,8 +209,8 @@ describe('a document in pieces', () => {
       { apex: undefined, algorithm: 'C14N_WITH_COMMENTS' },
     );
   const xml =
-    '<?xml version="1.0" ?><p:a xmlns:p="u:p" xmlns = \'d\' p:y="&#65;" x= "1\r\n2"  ><!--\r\n--><p:b/>]]&gt;]<c/><![CDATA[]>]]]]><?q \r?></p:a\n>\n<!---->';
-  const form = '<p:a xmlns="d" xmlns:p="u:p" x="1 2" p:y="A"><!--\n--><p:b></p:b>]]&gt;]<c></c>]&gt;]]<?q?></p:a>\n<!---->';
+    '<?xml version="1.0" ?><p:a xmlns:p="u:p" xmlns = \'d\' p:y="&#65;" x= "1\r\n2"  ><!--\r\n--><p:b/>]]&gt;]<c/><![CDATA[]\r>\r\n]]]]><?q \r?></p:a\n>\n<!---->';
+  const form = '<p:a xmlns="d" xmlns:p="u:p" x="1 2" p:y="A"><!--\n--><p:b></p:b>]]&gt;]<c></c>]\n&gt;\n]]<?q?></p:a>\n<!---->';
 
   it('has the same form wherever it is cut, once and twice', () => {
     expect(whole(xml)).toBe(form);
