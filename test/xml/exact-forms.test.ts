@@ -82,6 +82,18 @@ describe('white space and line ends', () => {
   });
 });
 
+it.each([
+  ['<?p\tx?>', '<?p x?>'],
+  ['<?p\nx?>', '<?p x?>'],
+  ['<?p  x  ?>', '<?p x  ?>'],
+  ['<?p x?>', '<?p x?>'],
+  ['<?p ?>', '<?p?>'],
+  ['<?p?>', '<?p?>'],
+  ['<?p \t\r\n?>', '<?p?>'],
+])('an instruction has one space before its data: %j', (written, form) => {
+  expect(whole(`<a>${written}</a>`)).toBe(`<a>${form}</a>`);
+});
+
 describe('brackets', () => {
   it.each([
     ['<a>]></a>', '<a>]&gt;</a>'],
@@ -218,6 +230,15 @@ describe('a document in pieces', () => {
       expect(inPieces(xml.slice(0, cut), xml.slice(cut))).toBe(form);
       expect(inPieces(xml.slice(0, cut), xml.slice(cut, cut + 1), '', xml.slice(cut + 1))).toBe(form);
     }
+  });
+
+  it('may have its byte order mark in two of them', () => {
+    const bytes = Buffer.from('\ufeff<?xml version="1.0"?><a/>');
+    for (let cut = 0; cut <= 5; cut += 1)
+      for (const more of [[], [Buffer.alloc(0)]]) {
+        const pieces = [bytes.subarray(0, cut), ...more, bytes.subarray(cut)];
+        expect(canonicalForm(pieces, { apex: undefined, algorithm: 'C14N' })).toBe('<a></a>');
+      }
   });
 
   it('has one XML declaration, at its start', () => {

@@ -100,6 +100,13 @@ it('a filter is charged as often as it is evaluated, and our own expressions are
   expect(spent('contains(., "zz")', `<a>${'x'.repeat(1600)}</a>`, true)).toBe(spent('contains(., "zz")', '<a>x</a>', true));
 });
 
+it.each(['sum()', 'id()', 'lang()', 'floor()', 'concat()', 'contains()', 'translate()', 'starts-with()', 'contains(.)'])(
+  'a function lacks its arguments, and is given none: %s',
+  (call) => {
+    expect(() => spent(`${call} or true()`, '<a>1</a>', false)).toThrow(/cannot be evaluated: .*[Ii]nvalid/);
+  },
+);
+
 it('an expression is refused where its last charge leaves nothing', () => {
   const expression = 'contains("abcdefgh", .)';
   const text = `<a>${'x'.repeat(80)}</a>`;
