@@ -72,7 +72,7 @@ class CanonicalStream {
       position = this.#content(behind);
       this.#run.end(position, position);
     }
-    if (position < this.#window.bytes.length || this.#characters.isInSection || this.#elements.depth > 0)
+    if (position < this.#window.bytes.length || this.#elements.depth > 0)
       throw new Malformed('the document ends too early', this.#window.bytes.length);
     if (this.#elements.count === 0) throw new Malformed('the document has no root element', position);
     for (const { output } of this.#parts) output.flush();

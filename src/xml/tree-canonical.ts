@@ -106,7 +106,7 @@ function visibility(engine: Engine, apex: XmlNode | undefined, sets: readonly No
   const inApex = apex === undefined ? undefined : within(engine, apex);
   return (node, parent) => {
     const isNamespace = engine.get(node, offsets.type) === nodeTypes.namespace;
-    if (inApex !== undefined && !inApex(isNamespace ? parent : node, parent)) return 0;
+    if (inApex !== undefined && !inApex(node, parent)) return 0;
     if (sets.length === 0) return 1;
     const prefix = isNamespace ? (engine.text(engine.get(node, offsets.nsPrefix)) ?? '') : '';
     const marks = engine.get(isNamespace ? parent : node, offsets.mark);

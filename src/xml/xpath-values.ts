@@ -98,7 +98,7 @@ export class ValueCosts {
       const type = get(node, offsets.type);
       if (type === nodeTypes.text || type === nodeTypes.cdata) octets += this.#read(get(node, offsets.content));
       let next = type === nodeTypes.element ? get(node, offsets.children) : 0;
-      while (next === 0 && node !== top) {
+      while (next === 0) {
         next = get(node, offsets.next);
         if (next === 0) node = get(node, offsets.parent);
         if (node === top) break;

@@ -57,6 +57,15 @@ describe('a SignedData', () => {
     expect(read(made(der.octetString(Buffer.alloc(max + 1))))).not.toThrow();
   });
 
+  it('is not read where its type is too long for one', () => {
+    const header = Buffer.from('3084400000ff06844000000006092a', 'hex');
+    const windowAt = (offset: number): Uint8Array => {
+      if (offset >= header.length) throw new RangeError('more was read');
+      return header.subarray(offset);
+    };
+    expect(() => readSignedData({ bytes: 2 ** 30 + 2 ** 16, windowAt })).toThrow('not an OBJECT IDENTIFIER');
+  });
+
   it('is known by its first 32 octets', () => {
     const begins = (lengthOctets: number): boolean =>
       beginsAsSignedData(

@@ -45,6 +45,19 @@ it('a filter selects some of the namespaces of 100,000 elements at most', () => 
   expect(() => some(100_001)).toThrow('selects some of the namespaces of too many elements');
 });
 
+it('a filter that selects all namespaces of an element keeps no list of them', () => {
+  const some = (expression: string): number => {
+    using document = parse('<a xmlns:p="urn:p"><b xmlns:q="urn:q"/></a>');
+    return filterNodes({ expression, namespaces: {} }, document, new StepBudget(10_000)).namespaces.size;
+  };
+  expect([some('true()'), some('false()'), some("name() = 'q'"), some("name() = 'p'"), some("name() != 'q'")]).toEqual([0, 0, 1, 2, 1]);
+});
+
+it('the namespace that prevents a form is named, and not one that is taken back', () => {
+  using document = parse('<a xmlns="urn:a"><b xmlns=""/><c xmlns:p="relative" xmlns:q="other"/></a>');
+  expect(() => document.canonical({ algorithm: 'C14N' })).toThrow('the namespace "relative" is not an absolute URI');
+});
+
 it('elements that were left out of a form are found from both sides afterwards', () => {
   using document = parse('<r><a><b/><c/><d/></a><z/></r>');
   const select = (expression: string): string[] =>

@@ -141,8 +141,16 @@ describe('a document is refused', () => {
     ...['&q-;', '&q:;', '&q@;', '&q[;', '&q`;', '&q{;', '&q/;', '&é;'].map(
       (one) => [`<a>${one}</a>`, 'a reference is malformed (line 1, column 4)'] as const,
     ),
-  ])('with its place: %j', (xml, message) => {
+    ['<a>x]]></a>', 'text contains ]]> (line 1, column 5)'],
+    ['<a>]]]></a>', 'text contains ]]> (line 1, column 5)'],
+    ['<a>&amp;]]></a>', 'text contains ]]> (line 1, column 9)'],
+    ['<a><?p/x?></a>', 'a processing instruction has no target (line 1, column 4)'],
+    ['<a><?p:q x?></a>', 'a processing instruction has no target (line 1, column 4)'],
+  ])('with its place, wherever it is cut: %j', (xml, message) => {
     expect(() => whole(xml)).toThrow(message);
+    const bytes = Buffer.from(xml);
+    for (let cut = 1; cut < bytes.length; cut += 1)
+      expect(() => canonicalForm([bytes.subarray(0, cut), bytes.subarray(cut)], { apex: undefined, algorithm: 'C14N' })).toThrow(message);
   });
 });
 
@@ -158,6 +166,16 @@ it('an apex inherits attributes of the namespace xml, by 1.1 only those that are
   expect(form('C14N')).toBe('<c xml:base="http://h/d/" xml:id="i" xml:lang="fr" xml:other="o" xml:space="preserve"></c>');
   expect(form('C14N_11')).toBe('<c xml:base="http://h/d/" xml:lang="fr" xml:space="preserve"></c>');
   expect(form('EXC_C14N')).toBe('<c xml:lang="fr"></c>');
+  // They stand where their namespace does.
+  const around = '<a xml:lang="en" xmlns:p="http://a" xmlns:q="urn:q"><b q:x="1" p:y="2" xml:id="i" z="3"/></a>';
+  expect(canonicalForm(around, { apex: 1, algorithm: 'C14N' })).toBe(
+    '<b xmlns:p="http://a" xmlns:q="urn:q" z="3" p:y="2" xml:id="i" xml:lang="en" q:x="1"></b>',
+  );
+});
+
+it('an attribute without a prefix needs no namespace', () => {
+  const xml = '<p:a xmlns="u:d" xmlns:p="u:p" x="1" p:y="2"><p:b x="1"/></p:a>';
+  expect(canonicalForm(xml, { apex: undefined, algorithm: 'EXC_C14N' })).toBe('<p:a xmlns:p="u:p" x="1" p:y="2"><p:b x="1"></p:b></p:a>');
 });
 
 it('names are told apart though their sums are the same', () => {

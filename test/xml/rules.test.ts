@@ -184,7 +184,7 @@ it('elements are counted up to an offset', () => {
 });
 
 describe('UTF-8', () => {
-  const text = Buffer.from('aé€😀\u{10ffff}z');
+  const text = Buffer.from('aé€😀\u{10ffff}\u0080\u0800\u{10000}\u07ff\uffffz');
 
   it('is recognised wherever it is cut', () => {
     for (let one = 0; one <= text.length; one += 1)
