@@ -66,11 +66,11 @@ export async function restoreFiles(
 /** Renames the files that are in the way; those of one database keep names that belong together. */
 function setAside(existing: readonly string[]): string[] {
   const ending = `before-restore-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-  return existing.map((path) => {
+  const renamed = existing.map((path) => {
     const [, base = path, end = ''] = /^(.*?)(-wal|-shm)?$/s.exec(path) ?? [];
-    const kept = `${base}.${ending}${end}`;
-    if (existsSync(kept)) throw new Error(`${kept}: the file exists`);
-    renameSync(path, kept);
-    return kept;
+    return { path, kept: `${base}.${ending}${end}` };
   });
+  for (const { kept } of renamed) if (existsSync(kept)) throw new Error(`${kept}: the file exists`);
+  for (const { path, kept } of renamed) renameSync(path, kept);
+  return renamed.map(({ kept }) => kept);
 }

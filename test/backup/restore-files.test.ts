@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BackupFault, type BackupFile } from '../../src/backup/encrypted-file.ts';
 import type { Manifest, Part } from '../../src/backup/manifest.ts';
 import { decrypterWith } from '../../src/backup/operator-keys.ts';
@@ -239,11 +239,22 @@ describe('a restore', () => {
   it('that finds a kept file of its own name changes nothing', async () => {
     const manifest = everything();
     makeDirectories(targetsOf(manifest));
-    const targets = targetsOf(manifest);
-    // Two things in the way by the same name cannot be kept.
-    writeFileSync(join(to(), configPath), 'old');
-    const path = join(to(), configPath);
-    await expect(restoreFiles(await made(manifest), { ...targets, existing: [path, path] }, quiet)).rejects.toThrow(/exists|ENOENT/);
-    expect(Object.keys(files()).filter((name) => name.includes('.restoring'))).toEqual([]);
+    const state = join(to(), 'var/lib/signetd/state.sqlite');
+    for (const path of [join(to(), configPath), state]) writeFileSync(path, 'old');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 2, 2, 10, 15, 30) });
+    try {
+      writeFileSync(`${state}.before-restore-20260302T101530Z`, 'older');
+      const before = files();
+      await expect(restoreFiles(await made(manifest), targetsOf(manifest), quiet)).rejects.toThrow('101530Z: the file exists');
+      expect(files()).toEqual(before);
+      vi.setSystemTime(Date.UTC(2026, 2, 2, 10, 15, 31));
+      const { kept } = await restoreFiles(await made(manifest), targetsOf(manifest), quiet);
+      expect(kept.map((path) => path.slice(to().length)).toSorted()).toEqual([
+        `${configPath}.before-restore-20260302T101531Z`,
+        '/var/lib/signetd/state.sqlite.before-restore-20260302T101531Z',
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
