@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBackup } from '../../src/backup/create-backup.ts';
 import type { Manifest } from '../../src/backup/manifest.ts';
 import { ownershipOf } from '../../src/backup/owners.ts';
@@ -103,5 +103,11 @@ describe('the copy of a state store is made', () => {
   it.skipIf(notRoot !== undefined)(`elsewhere by root in a directory of another user${skipNote(notRoot)}`, async () => {
     chownSync(at('state'), uid, gid);
     expect(await copies()).toBe(0);
+    const other = vi.spyOn(process, 'geteuid').mockReturnValue(uid);
+    try {
+      expect(await copies()).toBeGreaterThan(0);
+    } finally {
+      other.mockRestore();
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MissingOwners, own, ownershipOf } from '../../src/backup/owners.ts';
 import { skipNote } from '../support/skip-note.ts';
 
@@ -67,6 +67,16 @@ describe.skipIf(notRoot !== undefined)(`a file that root restores${skipNote(notR
     ]);
     expect(own(file, { user: 'nobody', group: 'no-such-group', mode: 0o604 })).toEqual(['group "no-such-group"']);
     expect(ownershipOf(statSync(file))).toEqual({ user: 'root', group: 'root', mode: 0o604 });
+  });
+
+  it('keeps its owner where another user restores it, and nothing is missing', () => {
+    const other = vi.spyOn(process, 'geteuid').mockReturnValue(1000);
+    try {
+      expect(own(file, { user: 'nobody', group: 'no-such-group', mode: 0o640 })).toEqual([]);
+    } finally {
+      other.mockRestore();
+    }
+    expect(ownershipOf(statSync(file))).toEqual({ user: 'root', group: 'root', mode: 0o640 });
   });
 
   it('has the bits that a change of owner takes away', () => {

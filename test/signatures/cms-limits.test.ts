@@ -3,7 +3,12 @@ import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
-import { nameOfUnsupported, readSignatureAlgorithm, signatureAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';
+import {
+  algorithmOfOid,
+  nameOfUnsupported,
+  readSignatureAlgorithm,
+  signatureAlgorithmIdentifier,
+} from '../../src/cms/algorithm-identifier.ts';
 import { areAttributes } from '../../src/cms/attributes-as-content.ts';
 import { beginsAsSignedData, readSignedData } from '../../src/cms/read-signed-data.ts';
 import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
@@ -151,3 +156,19 @@ it.each([
     expect(readSignatureAlgorithm(identifier, 'sha512')).toEqual(algorithm);
   },
 );
+
+it.each([
+  ['1.2.840.113549.1.1.10', { scheme: 'RSA_PSS' }],
+  ['1.2.840.113549.1.1.11', { scheme: 'RSA_PKCS1', hash: 'sha256' }],
+  ['1.2.840.113549.1.1.12', { scheme: 'RSA_PKCS1', hash: 'sha384' }],
+  ['1.2.840.113549.1.1.13', { scheme: 'RSA_PKCS1', hash: 'sha512' }],
+  ['1.2.840.10045.4.3.2', { scheme: 'ECDSA', hash: 'sha256' }],
+  ['1.2.840.10045.4.3.3', { scheme: 'ECDSA', hash: 'sha384' }],
+  ['1.2.840.10045.4.3.4', { scheme: 'ECDSA', hash: 'sha512' }],
+  ['1.2.840.113549.1.1.5', undefined],
+  ['1.2.840.10045.4.1', undefined],
+  ['1.2.840.113549.1.1.1', undefined],
+  ['', undefined],
+])('the algorithm of a new signature is named by its OID, and by no SHA-1: %s', (oid, algorithm) => {
+  expect(algorithmOfOid(oid)).toEqual(algorithm);
+});
