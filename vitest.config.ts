@@ -32,7 +32,7 @@ export const lightTests = globSync(
   [
     'test/{asn1,audit,certificates,conformance,fuzz,image,messages,outgoing,pdf,revocation,sealed-parts,signatures,threads}/**/*.test.ts',
     'test/{tar,timestamp,typefaces,verification,x509,xml,xmldsig,zip}/**/*.test.ts',
-    'test/backup/{account-extent,created,created-owners,log-extent,token-comparison,restore-places,made-archives,named-files,operator-keys,owners,reading,restore-files}.test.ts',
+    'test/backup/{account-extent,created,created-owners,log-extent,token-comparison,restore-places,made-archives,named-files,operator-keys,owners,read-limits,reading,restore-files}.test.ts',
     'test/documents/{contents,deliveries,names,publications,walks}.test.ts',
     'test/documents/transfer/*.test.ts',
     'test/idempotency/{answer-forms,claims,settling-commit}.test.ts',

@@ -207,7 +207,7 @@ describe('a backup', () => {
     expect(opened()).toEqual([]);
     rmSync(at('audit'), { recursive: true });
     writeFileSync(at('audit'), 'no directory');
-    await expect(backup(config, { output: at('other.age') })).rejects.toThrow();
+    await expect(backup(config, { output: at('other.age') })).rejects.toThrow('ENOTDIR');
     expect(opened()).toEqual([]);
   });
 

@@ -79,6 +79,20 @@ describe('a SignedData', () => {
     expect([begins(19), begins(20)]).toEqual([true, false]);
   });
 
+  it('has no sets of certificates and of revocation data that are empty', () => {
+    const parts = { digestAlgorithms: [], contentType: oids.data, content: undefined, signerInfos: [] };
+    const tagsOf = (certificates: readonly Uint8Array[], revocationData: readonly Uint8Array[]): number[] => {
+      const pieces = signedData({ ...parts, certificates, revocationData });
+      const [, wrapped] = children(readAll(Buffer.concat(pieces.map((piece) => (piece instanceof Uint8Array ? piece : Buffer.alloc(0))))));
+      const [body] = wrapped === undefined ? [] : children(wrapped);
+      return body === undefined ? [] : children(body).map(({ tag }) => tag);
+    };
+    const one = der.sequence();
+    expect(tagsOf([], [])).toEqual([0x02, 0x31, 0x30, 0x31]);
+    expect(tagsOf([one], [])).toEqual([0x02, 0x31, 0x30, 0xa0, 0x31]);
+    expect(tagsOf([], [one])).toEqual([0x02, 0x31, 0x30, 0xa1, 0x31]);
+  });
+
   it('is written without a copy of content of 64 KiB and more', () => {
     const copies = (bytes: number): boolean => {
       const content = Buffer.alloc(bytes);

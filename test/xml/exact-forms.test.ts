@@ -109,7 +109,7 @@ describe('brackets', () => {
 });
 
 describe('a document is refused', () => {
-  it.each([
+  it.each<readonly [string, string]>([
     ['<a b="\0"/>', 'a character is not allowed (line 1, column 7)'],
     ['<a>\0</a>', 'a character is not allowed (line 1, column 4)'],
     ['<a b="\u001f"/>', 'a character is not allowed (line 1, column 7)'],
