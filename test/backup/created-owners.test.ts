@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -102,12 +102,37 @@ describe('the copy of a state store is made', () => {
 
   it.skipIf(notRoot !== undefined)(`elsewhere by root in a directory of another user${skipNote(notRoot)}`, async () => {
     chownSync(at('state'), uid, gid);
+    const temporaries = (): string[] => readdirSync('/var/tmp').filter((name) => name.startsWith('signetd-backup-'));
+    const before = temporaries();
+    const made = new Set<string>();
+    const watcher = watch('/var/tmp');
+    watcher.on('change', (_event, name) => made.add(String(name)));
     expect(await copies()).toBe(0);
+    watcher.close();
+    expect([...made].filter((name) => name.startsWith('signetd-backup-')).length).toBeGreaterThan(0);
+    // One that another process has made meanwhile does not stay either.
+    await expect.poll(() => temporaries().filter((name) => made.has(name) && !before.includes(name))).toEqual([]);
     const other = vi.spyOn(process, 'geteuid').mockReturnValue(uid);
     try {
       expect(await copies()).toBeGreaterThan(0);
     } finally {
       other.mockRestore();
     }
+  });
+});
+
+describe('a transfer store', () => {
+  const transferred = async (): Promise<string[]> =>
+    (await manifest()).parts.flatMap(({ kind, name }) => (kind === 'transfer' ? [name] : []));
+
+  it('that does not exist has no files', async () => {
+    rmSync(at('state/transfer'), { recursive: true });
+    expect(await transferred()).toEqual([]);
+  });
+
+  it('that cannot be read is no empty one', async () => {
+    rmSync(at('state/transfer'), { recursive: true });
+    writeFileSync(at('state/transfer'), '');
+    await expect(transferred()).rejects.toThrow('ENOTDIR');
   });
 });

@@ -59,6 +59,12 @@ describe('the reader of backups', () => {
     expect(String(more)).toContain('made.age: the manifest does not name y');
   });
 
+  it('says which member of a manifest is wrong, and where it is', async () => {
+    const wrong = manifestOf([part, { ...part, bytes: -1 }]);
+    const fault = await faultOf([{ name: 'manifest.json', content: Buffer.from(JSON.stringify(wrong)) }]);
+    expect(String(fault)).toContain('the manifest is not one that this version understands (parts.1.bytes: ');
+  });
+
   it('leaves an error of who takes a part as it is, and makes one of the archive a fault of the file', async () => {
     const full = new RangeError('the disk is full');
     expect(await faultOf(whole, async () => Promise.reject(full))).toBe(full);

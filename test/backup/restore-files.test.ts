@@ -126,6 +126,7 @@ describe('where the parts of a backup go', () => {
     put(configPath, configurationText());
     put('/etc/signetd/tls/server.pem', 'certificatf');
     put('/etc/signetd/other.pem');
+    for (const end of ['-wal', '-shm']) put(`${configPath}${end}`);
     for (const end of ['', '-wal', '-shm', '-journal']) put(`/var/lib/signetd/state.sqlite${end}`);
     put(`/var/log/signetd/audit/${fileName(7)}`);
     put('/var/log/signetd/audit/notes.txt');
@@ -234,6 +235,17 @@ describe('a restore', () => {
     writeFileSync(join(to(), 'var/lib/signetd/state.sqlite'), 'old');
     await expect(restoreFiles(await made(manifest, change), targetsOf(manifest), quiet)).rejects.toThrow(BackupFault);
     expect(files()).toEqual({ '/var/lib/signetd/state.sqlite': 'old' });
+  });
+
+  it('has the files of the transfer store as well', async () => {
+    contents.clear();
+    const manifest = manifestOf([part('transfer', `/var/lib/signetd/transfer/${transferId}`, 'uploaded')], {
+      transfer: { directory: '/var/lib/signetd/transfer' },
+      directories: [{ path: '/var/lib/signetd/transfer', user: 'root', group: 'root', mode: 0o700 }],
+    });
+    makeDirectories(targetsOf(manifest));
+    await restoreFiles(await made(manifest), targetsOf(manifest), quiet);
+    expect(files()).toEqual({ [`/var/lib/signetd/transfer/${transferId}`]: 'uploaded' });
   });
 
   it('that finds a kept file of its own name changes nothing', async () => {

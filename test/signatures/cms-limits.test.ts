@@ -171,6 +171,17 @@ it.each([
   },
 );
 
+it('PSS by SHA-224, whatever it is for, is not supported in a signature', () => {
+  const hash = (last: number): Uint8Array => der.sequence(der.oid(`2.16.840.1.101.3.4.2.${last}`), der.nullValue());
+  const read = (content: number, mask: number): unknown => {
+    const parameters = der.sequence(der.explicit(0, hash(content)), der.explicit(1, der.sequence(der.oid(oids.mgf1), hash(mask))));
+    return readSignatureAlgorithm(readAll(der.sequence(der.oid(oids.rsassaPss), parameters)), 'sha256');
+  };
+  const [sha224, sha256] = [4, 1];
+  expect(read(sha256, sha256)).toEqual({ scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha256', saltBytes: 20 });
+  expect([read(sha224, sha256), read(sha256, sha224)]).toEqual([undefined, undefined]);
+});
+
 it.each([
   ['1.2.840.113549.1.1.10', { scheme: 'RSA_PSS' }],
   ['1.2.840.113549.1.1.11', { scheme: 'RSA_PKCS1', hash: 'sha256' }],
