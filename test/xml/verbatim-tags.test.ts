@@ -36,6 +36,17 @@ it('names are told apart that have one place in the table, though one begins wit
   expect(whole('<a><abw/><a abw="1" a="2"/></a>')).toBe('<a><abw></abw><a a="2" abw="1"></a></a>');
 });
 
+it('an attribute that occurs twice is refused, also beside one with the same place in the table', () => {
+  for (const xml of ['<a Aa="1" BB="2" Aa="3"/>', '<a a="1" abw="2" a="3"/>'])
+    expect(() => whole(xml)).toThrow('an attribute occurs twice');
+});
+
+it('an apex inherits of elements around it, though others have ended in them', () => {
+  const xml = '<a xml:lang="en"><b xml:space="preserve"><c/><d xml:id="i"/><e/></b><f/></a>';
+  const form = (apex: number): string => canonicalForm(xml, { apex, algorithm: 'C14N' });
+  expect([form(4), form(5)]).toEqual(['<e xml:lang="en" xml:space="preserve"></e>', '<f xml:lang="en"></f>']);
+});
+
 it('an apex inherits nothing of elements that have ended', () => {
   const xml = '<a><b xml:lang="en" xml:base="b/"><c xml:space="preserve"/></b><d xml:id="i" xml:base="d/"/><e xml:lang="fr"><f/></e></a>';
   const form = (apex: number, algorithm: CanonicalPart['algorithm']): string => canonicalForm(xml, { apex, algorithm });
