@@ -23,6 +23,9 @@ it('a place in a file that is gone is the beginning of the next one', async () =
   const { lines, after } = await unsentLines(directory, { file: 2, offset: 40, record: 7 }, 9);
   expect(lines.map(({ head }) => head.n)).toEqual([8, 9]);
   expect(after).toEqual({ file: 4, offset: 2 * line(8).length + 2, record: 9 });
+  // A file that has been sent is followed by the next one, from its beginning.
+  writeFileSync(at(fileName(6)), '');
+  expect(await unsentLines(directory, after, 9)).toEqual({ lines: [], after: { file: 6, offset: 0, record: 9 } });
   // No line is to be sent yet.
   expect(await unsentLines(directory, { file: 2, offset: 40, record: 7 }, 7)).toEqual({
     lines: [],
@@ -60,4 +63,33 @@ it('a connection proves something once it has been open for exactly as long as i
     return handOver.isHeldUp;
   };
   expect([heldUp(99), heldUp(100)]).toEqual([true, false]);
+});
+
+it('requests are held up beyond the lag, and go on at half of it', () => {
+  const handOver = new HandOver({ lagMaxMs: 1000, settleMs: 100 });
+  expect([handOver.lagMs, handOver.isHeldUp]).toEqual([0, true]);
+  const look = (nowMs: number, received: number, durable: number): boolean => {
+    handOver.look({ connectedSinceMs: 0, received, durable }, nowMs);
+    return handOver.isHeldUp;
+  };
+  expect(look(200, 0, 0)).toBe(false);
+  expect(look(1000, 0, 1)).toBe(false);
+  // The first record is late, and a second one follows.
+  expect([look(2000, 0, 2), handOver.lagMs]).toEqual([false, 1000]);
+  expect([look(2001, 0, 2), handOver.lagMs]).toEqual([true, 1001]);
+  // The second one is not received either, and is old enough or not.
+  expect([look(2501, 1, 2), handOver.lagMs]).toEqual([true, 501]);
+  const other = new HandOver({ lagMaxMs: 1000, settleMs: 100 });
+  const lookAt = (nowMs: number, received: number, durable: number): boolean => {
+    other.look({ connectedSinceMs: 0, received, durable }, nowMs);
+    return other.isHeldUp;
+  };
+  for (const [nowMs, durable] of [
+    [200, 0],
+    [1000, 1],
+    [2000, 2],
+    [2001, 2],
+  ] as const)
+    lookAt(nowMs, 0, durable);
+  expect([lookAt(2500, 1, 2), other.lagMs]).toEqual([false, 500]);
 });

@@ -83,12 +83,14 @@ describe('the copy of a state store is made', () => {
   /** Names of the copy in the directory of the database. */
   async function copies(): Promise<number> {
     const snapshot = await SqliteSnapshot.open(at('state', 'state.sqlite'));
+    const listeners = process.listenerCount('exit');
     const watcher = watch(at('state'));
     const seen: string[] = [];
     watcher.on('change', (_event, name) => seen.push(String(name)));
     let bytes = 0;
     for await (const { content } of snapshot.files()) for await (const chunk of content) bytes += chunk.length;
     await snapshot.close();
+    expect(process.listenerCount('exit')).toBe(listeners);
     // What the watcher has not told yet.
     await setImmediate();
     watcher.close();

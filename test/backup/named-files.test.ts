@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { namedFiles, namedPaths } from '../../src/backup/named-files.ts';
 import { loadConfig, type Config } from '../../src/config/config.ts';
@@ -81,6 +81,7 @@ describe('the files that a configuration names', () => {
     expect(namedFiles(config).files.toSorted()).toEqual([at('ca.pem'), at('server.pem')]);
     const paths = namedPaths(config);
     expect(['clients.pem', 'ca.pem', 'server.pem'].every((name) => paths.has(at(name)))).toBe(true);
+    expect([...paths].filter((path) => !isAbsolute(path))).toEqual([]);
     expect(['module.so', 'state.sqlite', 'token.sock', 'admin.sock'].some((name) => paths.has(at(name)))).toBe(false);
   });
 

@@ -130,6 +130,7 @@ describe('where the parts of a backup go', () => {
     for (const end of ['', '-wal', '-shm', '-journal']) put(`/var/lib/signetd/state.sqlite${end}`);
     put(`/var/log/signetd/audit/${fileName(7)}`);
     put('/var/log/signetd/audit/notes.txt');
+    mkdirSync(join(to(), `/var/log/signetd/audit/${fileName(9)}`));
     put('/var/lib/signetd-token/account/account-3-00000001.jsonl');
     put(`/var/lib/signetd/transfer/${transferId}`);
     const targets = targetsOf(manifest);

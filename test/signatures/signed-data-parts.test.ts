@@ -67,6 +67,11 @@ describe('the version of a SignedData (RFC 5652 §5.1)', () => {
   });
 });
 
+it('the SignerInfo of a signature names its signer by issuer and serial number, and has version 1 (RFC 5652 §5.3)', () => {
+  const [version, signer] = children(readAll(signerInfo));
+  expect([version?.raw, signer?.tag]).toEqual([Buffer.from(der.integer(1)), 0x30]);
+});
+
 describe('a SignedData', () => {
   it('is known by its first octets, of any length', () => {
     const begins = (...octets: number[]): boolean =>
