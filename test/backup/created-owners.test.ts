@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -121,6 +122,24 @@ describe('the copy of a state store is made', () => {
       other.mockRestore();
     }
   });
+});
+
+it('a snapshot is of the moment when it was opened, whatever is written meanwhile', async () => {
+  const path = at('state', 'state.sqlite');
+  const migrations = async (snapshot: SqliteSnapshot): Promise<unknown> => {
+    for await (const row of snapshot.rows('select count(*) as n from kysely_migration')) return row;
+    return undefined;
+  };
+  const snapshot = await SqliteSnapshot.open(path);
+  const before = await migrations(snapshot);
+  const database = new DatabaseSync(path);
+  database.exec("insert into kysely_migration (name, timestamp) values ('later', 'now')");
+  database.close();
+  expect(await migrations(snapshot)).toEqual(before);
+  await snapshot.close();
+  const later = await SqliteSnapshot.open(path);
+  expect(await migrations(later)).not.toEqual(before);
+  await later.close();
 });
 
 describe('a transfer store', () => {
