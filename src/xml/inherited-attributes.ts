@@ -25,7 +25,7 @@ export class InheritedAttributes {
 
   /** Forgets the attributes of an element that ends. */
   end(element: number): void {
-    while (this.#open.length > 0 && this.#open.at(-1)?.element === element) this.#open.pop();
+    while (this.#open.at(-1)?.element === element) this.#open.pop();
   }
 
   /**

@@ -62,6 +62,13 @@ describe('the secrets that a configuration names', () => {
     });
   });
 
+  it('have a file that several members name once, by the first of them', () => {
+    writeFileSync(at('server.pem'), keyText(''));
+    const more = `clientAuthority: { certificate: server.pem, keyId: "52${'1'.repeat(32)}" }\n`;
+    const secrets = namedFiles(configWith('credential:k', { more })).secrets.filter(({ reference }) => reference.startsWith('file:'));
+    expect(secrets).toEqual([{ member: 'listeners.api.certificate', reference: `file:${at('server.pem')}` }]);
+  });
+
   it('have a private key in a file of up to 1 MiB; a larger one is none', () => {
     const key = keyText('');
     writeFileSync(at('server.pem'), key.padEnd(1 << 20));
