@@ -6,7 +6,7 @@ import { PdfFault } from './pdf-fault.ts';
 /** ISO 32000-1, annex C, has 8,388,607; more occur. */
 export const objectNumberMax = 100_000_000;
 /** Generations that a reference can have (ISO 32000-2, 7.5.4). */
-const generationMax = 65_535;
+export const generationMax = 65_535;
 
 const entryBytes = 20;
 const subsectionHeader = /^[\0\t\n\f\r ]*(\d{1,10}) +(\d{1,10})[ \t]*(?:\r\n|\r|\n)/;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CrossReferenceEntry } from './cross-reference-section.ts';
-import { isArray, isInteger, PdfDictionary, type PdfHole, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from './objects.ts';
+import { generationMax } from './cross-reference-table.ts';
+import type { CrossReference } from './cross-reference.ts';
+import { isArray, PdfDictionary, type PdfHole, PdfName, PdfReference, PdfStream, PdfString, type PdfObject } from './objects.ts';
 import { writeObject } from './object-text.ts';
 import type { PdfFile } from './pdf-file.ts';
 import { PdfFault } from './pdf-fault.ts';
@@ -58,7 +59,8 @@ export class Revision {
 
   /** @throws {PdfFault} for a reference that no object can have */
   set({ number, generation }: PdfReference, object: PdfObject): void {
-    if (number === 0 || generation > 65_535) throw new PdfFault(`the reference ${number} ${generation} R leads to no object that can be`);
+    if (number === 0 || generation > generationMax)
+      throw new PdfFault(`the reference ${number} ${generation} R leads to no object that can be`);
     // A reference can have led to nothing until now.
     this.#next = Math.max(this.#next, number + 1);
     this.#objects.set(number, { generation, object });
@@ -134,7 +136,7 @@ export class Revision {
   #writeTable(entries: readonly NewEntry[], trailer: PdfDictionary, written: Written): void {
     const start = written.offset - this.file.base;
     if (start > tableMaxOffset) throw new PdfFault('the file is too large for its cross-reference table');
-    const { next, generation } = freeHead(this.file.crossReference.entry(0));
+    const { next, generation } = freeHead(this.file.crossReference);
     let text = `xref\n0 1\n${digits(next, 10)} ${digits(generation, 5)} f \n`;
     for (const range of rangesOf(entries)) {
       text += `${range[0]?.number ?? 0} ${range.length}\n`;
@@ -149,8 +151,8 @@ export class Revision {
     const start = written.offset - this.file.base;
     const reference = this.reserve();
     const all = [...entries, { number: reference.number, generation: 0, offset: start }];
-    const offsetBytes = Math.max(1, Math.ceil(Math.log2(start + 1) / 8));
-    const { next, generation } = freeHead(this.file.crossReference.entry(0));
+    const { next, generation } = freeHead(this.file.crossReference);
+    const offsetBytes = Math.ceil(Math.log2(Math.max(start, next) + 1) / 8);
     const rows = [row(0, next, generation, offsetBytes), ...all.map((one) => row(1, one.offset, one.generation, offsetBytes))];
     const index = [0, 1, ...rangesOf(all).flatMap((range) => [range[0]?.number ?? 0, range.length])];
     const content = Buffer.concat(rows);
@@ -218,8 +220,14 @@ function endsLine({ bytes }: PdfFile): boolean {
   return last === 0x0a || last === 0x0d;
 }
 
-function freeHead(entry: CrossReferenceEntry): { readonly next: number; readonly generation: number } {
-  return entry.kind === 'FREE' && isInteger(entry.next) ? entry : { next: 0, generation: 65_535 };
+/**
+ * Returns the first free object, as the entry of object 0 names it. One that the file does not have could
+ * have a number, or a generation, that has no room in the new section.
+ */
+function freeHead(crossReference: CrossReference): { readonly next: number; readonly generation: number } {
+  const entry = crossReference.entry(0);
+  const isSound = entry.kind === 'FREE' && entry.next < crossReference.size && entry.generation <= generationMax;
+  return isSound ? entry : { next: 0, generation: generationMax };
 }
 
 function digits(value: number, count: number): string {
@@ -245,6 +253,6 @@ function row(kind: number, second: number, generation: number, offsetBytes: numb
     bytes[at] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  bytes.writeUInt16BE(Math.min(generation, 65_535), 1 + offsetBytes);
+  bytes.writeUInt16BE(generation, 1 + offsetBytes);
   return bytes;
 }
