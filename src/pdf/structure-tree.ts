@@ -25,6 +25,7 @@ export function addToStructure(revision: Revision, page: Page, widget: PdfRefere
   const root = rootOf(file);
   const place = file.catalog.get('StructTreeRoot');
   if (root === undefined) throw new PdfFault('the file has no structure tree');
+  if (!(place instanceof PdfReference)) throw new PdfFault('the structure tree is no object of its own');
   const parent = parentOf(revision, root, place);
   const element = revision.add(
     PdfDictionary.of({
@@ -34,13 +35,9 @@ export function addToStructure(revision: Revision, page: Page, widget: PdfRefere
   );
   const { tree, key } = withParent(revision, root, element);
   const changedRoot = root.with({ ParentTree: tree, ParentTreeNextKey: key + 1 });
-  const put = (changed: PdfDictionary): void => {
-    if (place instanceof PdfReference) revision.set(place, changed);
-    else throw new PdfFault('the structure tree is no object of its own');
-  };
-  if (parent.isRoot) put(changedRoot.with({ K: withKid(revision, root, element) }));
+  if (parent.isRoot) revision.set(place, changedRoot.with({ K: withKid(revision, root, element) }));
   else {
-    put(changedRoot);
+    revision.set(place, changedRoot);
     revision.set(parent.reference, parent.dictionary.with({ K: withKid(revision, parent.dictionary, element) }));
   }
   return key;
@@ -53,13 +50,12 @@ interface Parent {
 }
 
 /** The element Document, where it is the only one, else the root. */
-function parentOf(revision: Revision, root: PdfDictionary, place: PdfObject): Parent {
+function parentOf(revision: Revision, root: PdfDictionary, place: PdfReference): Parent {
   const kids = revision.get(root, 'K');
   const only = isArray(kids) ? (kids.length === 1 ? (kids[0] ?? null) : null) : root.get('K');
   const dictionary = revision.resolved(only);
   if (only instanceof PdfReference && dictionary instanceof PdfDictionary && isName(revision.get(dictionary, 'S'), 'Document'))
     return { reference: only, dictionary, isRoot: false };
-  if (!(place instanceof PdfReference)) throw new PdfFault('the structure tree is no object of its own');
   return { reference: place, dictionary: root, isRoot: true };
 }
 

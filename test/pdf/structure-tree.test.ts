@@ -86,6 +86,41 @@ describe('a widget in the structure of a file', () => {
     expect(withTree('99 0 R')[1]).toContain('/ParentTree <</Nums [0 25 0 R]>>');
   });
 
+  it.each<[string, MadeObjects, readonly string[]]>([
+    ['type of the document', { 21: '<</S 22 0 R>>', 22: '/Document' }, ['/K 25 0 R>>', '/K 21 0 R/ParentTree <</Nums [0 25 0 R]>>']],
+    ['kids of the document', { 21: '<</S /Document/K 22 0 R>>', 22: '[23 0 R]' }, ['/K [23 0 R 25 0 R]>>', '']],
+    [
+      'next key',
+      { 20: '<</K 21 0 R/ParentTreeNextKey 22 0 R>>', 22: '30' },
+      ['', '/ParentTreeNextKey 31/ParentTree <</Nums [30 25 0 R]>>'],
+    ],
+    ['numbers', { 20: '<</K 21 0 R/ParentTree <</Nums 22 0 R>>>>', 22: '[4 23 0 R]' }, ['', '/Nums [4 23 0 R 5 25 0 R]']],
+    ['largest key', { 20: '<</K 21 0 R/ParentTree <</Nums [22 0 R 23 0 R]>>>>', 22: '4' }, ['', '/Nums [22 0 R 23 0 R 5 25 0 R]']],
+    [
+      'leaves',
+      { 20: '<</K 21 0 R/ParentTree <</Kids 22 0 R>>>>', 22: '[23 0 R]', 23: '<</Nums [6 21 0 R]>>' },
+      ['', '/ParentTreeNextKey 8'],
+    ],
+  ])('is found where an object of its own has the %s', (_what, objects, [document, root]) => {
+    const usual = { 20: '<</K 21 0 R>>', 21: '<</S /Document>>', 23: '<</S /P>>' };
+    const [, ofDocument, ofRoot] = added({ ...usual, ...objects }, [21, 20]);
+    expect(ofDocument).toContain(document);
+    expect(ofRoot).toContain(root);
+  });
+
+  it('has the key behind that of the last leaf, at most 30 levels below', () => {
+    const keyOf = (tree: string, more: MadeObjects): number => added({ 20: `<</ParentTree ${tree}>>`, ...more }, [])[0];
+    expect(keyOf('<</Kids [22 0 R 23 0 R]>>', { 22: '<</Nums [0 9 0 R]>>', 23: '<</Nums [5 9 0 R]>>' })).toBe(6);
+    expect(keyOf('<</Kids [22 0 R]>>', { 22: '<</Kids 23 0 R>>', 23: '[24 0 R]', 24: '<</Nums 21 0 R>>', 21: '[7 9 0 R]' })).toBe(8);
+    expect(keyOf('[1]', {})).toBe(0);
+    const chain = (levels: number): number => {
+      const nodes = Array.from({ length: levels }, (_, index): [number, string] => [100 + index, `<</Kids [${101 + index} 0 R]>>`]);
+      return keyOf('100 0 R', { ...Object.fromEntries(nodes), [100 + levels]: '<</Nums [3 9 0 R]>>' });
+    };
+    expect(chain(30)).toBe(4);
+    expect(() => chain(31)).toThrow(PdfFault);
+  });
+
   it.each<[string, MadeObjects]>([
     ['no structure', { 1: catalog('') }],
     ['a root that is no object of its own', { 1: catalog('/StructTreeRoot <</K 21 0 R>>'), 21: '<</S /P>>' }],

@@ -61,6 +61,7 @@ describe('a cross-reference table of a revision', () => {
   it.each([
     ['0000000003 00000 f', '0000000003 00000 f'],
     ['0000000000 65535 f', '0000000000 65535 f'],
+    ['0000000003 65535 f', '0000000003 65535 f'],
     // Of an object that there is, nothing can be free.
     ['0000000009 00000 n', '0000000000 65535 f'],
     // Free objects have numbers that the file has.
