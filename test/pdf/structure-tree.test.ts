@@ -99,7 +99,7 @@ describe('a widget in the structure of a file', () => {
     [
       'leaves',
       { 20: '<</K 21 0 R/ParentTree <</Kids 22 0 R>>>>', 22: '[23 0 R]', 23: '<</Nums [6 21 0 R]>>' },
-      ['', '/ParentTreeNextKey 8'],
+      ['', '/ParentTree <</Kids [23 0 R 26 0 R]>>/ParentTreeNextKey 8'],
     ],
   ])('is found where an object of its own has the %s', (_what, objects, [document, root]) => {
     const usual = { 20: '<</K 21 0 R>>', 21: '<</S /Document>>', 23: '<</S /P>>' };

@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { DerError } from '../../../src/asn1/reader.ts';
 import { PdfDictionary, PdfReference, PdfString } from '../../../src/pdf/objects.ts';
 import type { PdfFile } from '../../../src/pdf/pdf-file.ts';
-import type { PadesParameters } from '../../../src/signatures/pades/pades-state.ts';
-import { unmetDemand } from '../../../src/signatures/pades/seed-values.ts';
 import {
   byteRangeOf,
   docMdpLevel,
@@ -16,7 +14,6 @@ import {
   type LockedFields,
 } from '../../../src/signatures/pades/signed-fields.ts';
 import { SignatureRoom, withContents } from '../../../src/signatures/pades/signature-room.ts';
-import { usualProperties } from '../../../src/signatures/request/signed-properties.ts';
 import { opened } from '../../pdf/opened.ts';
 import { smallPdf } from '../../support/small-pdf.ts';
 
@@ -102,6 +99,7 @@ describe('a lock', () => {
 
   it.each<[LockedFields, string, boolean]>([
     [{ action: 'All', fields: [] }, 'a', true],
+    [{ action: 'All', fields: ['a'] }, 'a', true],
     [{ action: 'Include', fields: ['a', 'b'] }, 'b', true],
     [{ action: 'Include', fields: ['a'] }, 'a.b', true],
     [{ action: 'Include', fields: ['a'] }, 'ab', false],
@@ -113,6 +111,35 @@ describe('a lock', () => {
     [{ action: 'Exclude', fields: [] }, 'b', true],
   ])('%j for the field %s: %s', (lockedFields, name, expected) => {
     expect(locks(lockedFields, name)).toBe(expected);
+  });
+});
+
+describe('what says how a document is signed', () => {
+  /** Objects from 14 on, of which each says what the one before refers to. */
+  const file = fileWith(
+    [
+      ...[field('/V 14 0 R'), '<< /FT /Btn /T (g) /V 15 0 R >>'],
+      ...['<< /Reference 16 0 R /Type 25 0 R /ByteRange 27 0 R >>', '<< /Type /Sig /SubFilter 26 0 R >>', '[17 0 R 21 0 R]'],
+      ...['<< /TransformMethod 18 0 R /TransformParams 19 0 R >>', '/DocMDP', '<< /P 20 0 R >>', '3'],
+      ...['<< /TransformMethod /FieldMDP /TransformParams << /Action 22 0 R /Fields 23 0 R /P 20 0 R >> >>', '/Exclude', '[24 0 R]', '(b)'],
+      ...['/DocTimeStamp', '/ETSI.RFC3161', '[0 1 2 3]', '<< /DocMDP 29 0 R >>', docMdp('/TransformParams << /P 1 >>')],
+    ],
+    '/Perms 28 0 R',
+  );
+
+  it('is found where objects of their own have it', () => {
+    const [own, ...others] = signatureFields(file);
+    expect([own?.name, others]).toEqual(['f', []]);
+    const signature = dictionary(file, 14);
+    expect(lockedBy(file, signature)).toEqual([{ action: 'Exclude', fields: ['b'], permission: 3 }]);
+    expect(byteRangeOf(file, signature)).toEqual([0, 1, 2, 3]);
+    expect([14, 15].map((number) => isDocumentTimeStamp(file, dictionary(file, number)))).toEqual([true, true]);
+  });
+
+  it('is what Perms names, too, where that is the signature of no field', () => {
+    expect(docMdpLevel(file, signatureFields(file))).toBe(1);
+    const withoutPerms = fileWith([field('/V 14 0 R'), 'null', docMdp('/TransformParams 15 0 R'), '<< /P 16 0 R >>', '3']);
+    expect(docMdpLevel(withoutPerms, signatureFields(withoutPerms))).toBe(3);
   });
 });
 
@@ -172,63 +199,5 @@ describe('the room of a signature', () => {
   it.each([room.contents, room.byteRange])('must be in the revision', (missing) => {
     const others = new Map([...holes].filter(([hole]) => hole !== missing));
     expect(() => room.placed({ bytes: Buffer.from(text), holes: others }, 100)).toThrow('no room');
-  });
-});
-
-describe('a seed value', () => {
-  const usual = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, certifies: undefined, level: 'B', locksDocument: false, isBasic: false };
-  const unmet = (seed: string, more: object = {}): string | undefined => {
-    const file = fileWith([field(`/SV << ${seed} >>`), 'null']);
-    const parameters = { ...usual, properties: usualProperties, ...more } as unknown as PadesParameters;
-    return unmetDemand(file, dictionary(file, 12), parameters);
-  };
-  const reason = (commitmentText: string): object => ({ properties: { ...usualProperties, commitmentText } });
-
-  it.each<[string, object, string | undefined]>([
-    ['', {}, undefined],
-    ['/Ff 1 /Filter /Adobe.PPKLite', {}, undefined],
-    ['/Ff 1', {}, 'another filter'],
-    ['/Ff 2 /SubFilter [/A /ETSI.CAdES.detached]', {}, undefined],
-    ['/Ff 2 /SubFilter [/A /ETSI.CAdES.detached]', { isBasic: true }, 'another signatureFormat'],
-    ['/Ff 2 /SubFilter /ETSI.CAdES.detached', {}, 'another signatureFormat'],
-    ['/Ff 64 /DigestMethod [(SHA384) (SHA256)]', {}, undefined],
-    ['/Ff 64 /DigestMethod [(SHA384)]', {}, 'another digestAlgorithm'],
-    ['/Ff 8 /Reasons [(A)]', reason('A'), undefined],
-    ['/Ff 8 /Reasons [(A)]', reason('B'), 'one of certain reasons, or none'],
-    ['/Ff 8 /Reasons [(A)]', {}, 'one of certain reasons, or none'],
-    ['/Ff 8 /Reasons [(.)]', {}, undefined],
-    ['/Ff 8', {}, undefined],
-    ['/Ff 8', reason('B'), 'one of certain reasons, or none'],
-    ['/Ff 16', {}, 'a legal attestation'],
-    ['/Ff 32 /AddRevInfo true', {}, 'revocation data in the signature'],
-    ['/Ff 32 /AddRevInfo false', {}, undefined],
-    ['/Ff 0 /AddRevInfo true', {}, undefined],
-    ['/Ff 128 /LockDocument /true', {}, 'documentLock'],
-    ['/Ff 128 /LockDocument /true', { locksDocument: true }, undefined],
-    ['/Ff 128 /LockDocument /auto', {}, undefined],
-    ['/Ff 4 /LockDocument /true', {}, undefined],
-    ['/Cert << /Ff 2 >>', {}, 'a certain certificate'],
-    ['/Cert << /Ff 0 >>', {}, undefined],
-    ['/Cert [2]', {}, undefined],
-    ['/TimeStamp << /Ff 1 >>', {}, 'a timeStamp'],
-    ['/TimeStamp << /Ff 1 >>', { level: 'T' }, undefined],
-    ['/TimeStamp << /Ff 0 >>', {}, undefined],
-    ['/MDP << /P 0 >>', {}, undefined],
-    ['/MDP << /P 2 >>', {}, 'another docMDPLevel'],
-    ['/MDP << /P 2 >>', { certifies: 2 }, undefined],
-    ['/MDP << /P 0 >>', { certifies: 2 }, 'another docMDPLevel'],
-    ['/MDP << /P 1 >>', { locksDocument: true, certifies: 2 }, undefined],
-    ['/MDP << >>', { certifies: 2 }, undefined],
-    ['/MDP 2', {}, undefined],
-    ['/Ff (1)', {}, undefined],
-  ])('with %s and %j demands %s', (seed, more, expected) => {
-    expect(unmet(seed, more)).toBe(expected);
-  });
-
-  it('is none where there is another object', () => {
-    const file = fileWith([field('/SV [1]'), 'null']);
-    expect(
-      unmetDemand(file, dictionary(file, 12), { ...usual, properties: usualProperties } as unknown as PadesParameters),
-    ).toBeUndefined();
   });
 });
