@@ -53,7 +53,7 @@ export class EmbeddedFont {
     const { font } = this.#typeface;
     const revision = this.#revision;
     const file = this.#subset.encode();
-    const used = Array.from(this.#glyphs.values()).toSorted((one, other) => one.code - other.code);
+    const used = Array.from(this.#glyphs.values());
     const name = new PdfName(`${tagOf(file)}+${this.#typeface.name}`);
     const scaled = (value: number): number => Math.round((value * 1000) / font.unitsPerEm);
     const { bbox, italicAngle, ascent, descent, capHeight } = font;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PdfDictionary } from '../../../src/pdf/objects.ts';
 import type { PdfFile } from '../../../src/pdf/pdf-file.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import type { PadesParameters } from '../../../src/signatures/pades/pades-state.ts';
