@@ -50,5 +50,5 @@ function flattened(picture: Picture, alpha: Uint8Array): Picture {
     const opacity = alpha[Math.floor(index / 3)] ?? 255;
     return Math.round((colour * opacity + 255 * (255 - opacity)) / 255);
   });
-  return { ...picture, bytes, alpha: undefined };
+  return { ...picture, bytes };
 }

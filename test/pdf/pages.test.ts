@@ -46,8 +46,25 @@ describe('the pages of a file', () => {
     ['more than one turn', '/Rotate 810', [[0, 0, 612, 792], 90, 1]],
     ['a turn to the left', '/Rotate -450', [[0, 0, 612, 792], 270, 1]],
     ['a unit that is none', '/UserUnit -1', [[0, 0, 612, 792], 0, 1]],
+    ['a unit of nothing', '/UserUnit 0', [[0, 0, 612, 792], 0, 1]],
+    ['a media box of five numbers', '/MediaBox [0 0 10 10 10]', [[0, 0, 612, 792], 0, 1]],
+    ['a crop box that goes beyond on the other sides', '/MediaBox [10 10 100 100] /CropBox [20 -50 500 50]', [[20, 10, 100, 50], 0, 1]],
+    ['a crop box of no height', '/MediaBox [0 0 100 100] /CropBox [10 10 50 10]', [[0, 0, 100, 100], 0, 1]],
+    ['kids, though it is no node', '/Kids []', [[0, 0, 612, 792], 0, 1]],
   ])('may have %s', (_name, entries, [box, rotation, unit]) => {
     expect(shown(madePdf(pageWith(entries)))).toEqual([[3, box, rotation, unit]]);
+  });
+
+  it('may have all that they say in objects of its own', () => {
+    const made = {
+      ...{ 1: '<</Type /Catalog /Pages 2 0 R>>', 2: '<</Type 4 0 R /Kids 5 0 R>>', 4: '/Pages', 5: '[3 0 R 12 0 R]' },
+      ...{ 3: '<</Type /Page /MediaBox 6 0 R /CropBox [0 0 8 0 R 9 0 R] /Rotate 7 0 R /UserUnit 8 0 R>>', 6: '[0 0 9 0 R 200]' },
+      ...{ 7: '90', 8: '2', 9: '100', 10: '/Page', 12: '<</Type 10 0 R /Kids []>>' },
+    };
+    expect(shown(madePdf(made))).toEqual([
+      [3, [0, 0, 2, 100], 90, 2],
+      [12, [0, 0, 612, 792], 0, 1],
+    ]);
   });
 
   it('need not say that they are pages', () => {
@@ -64,6 +81,12 @@ describe('the pages of a file', () => {
     ['whose tree is no reference', { ...objects, 1: '<</Type /Catalog /Pages <</Kids []>>>>' }, 'names no page tree'],
     ['with half a turn', pageWith('/Rotate 45'), 'no multiple of 90'],
     ['without an area', pageWith('/MediaBox [0 0 0 100]'), 'has no area'],
+    ['without a height', pageWith('/MediaBox [0 5 100 5]'), 'has no area'],
+    [
+      'that say by an object of its own that they are nodes',
+      { ...objects, 4: '<</Type 14 0 R>>', 14: '/Pages' },
+      'node 4 of the page tree has no kids',
+    ],
   ])('are refused: ones %s', (_name, made, message) => {
     const read = (): unknown => [...pages(opened(madePdf(made)))];
     expect(read).toThrow(PdfFault);

@@ -82,6 +82,8 @@ describe('a picture in a PDF', () => {
     const { text, bytes } = added({ alpha: Buffer.of(0, 128) }, true);
     expect(text).not.toContain('SMask');
     expect(inflateSync(bytes)).toEqual(Buffer.of(255, 255, 255, 255, 127, 152));
+    const nearly = added({ alpha: Buffer.of(128, 254), bytes: Buffer.of(3, 4, 5, 0, 127, 128) }, true);
+    expect(inflateSync(nearly.bytes)).toEqual(Buffer.of(129, 129, 130, 1, 128, 128));
     const opaque = added({}, true);
     expect(inflateSync(opaque.bytes)).toEqual(Buffer.of(0, 100, 200, 255, 0, 50));
   });
