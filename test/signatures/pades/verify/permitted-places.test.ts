@@ -1,30 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { SignatureBroken } from '../../../../src/cms/verify-signer-info.ts';
-import { ObjectParser } from '../../../../src/pdf/object-parser.ts';
-import { PdfDictionary, type PdfObject } from '../../../../src/pdf/objects.ts';
-import { Comparison } from '../../../../src/signatures/pades/verify/comparison.ts';
-import { statesSince } from '../../../../src/signatures/pades/verify/file-states.ts';
+import { PdfDictionary } from '../../../../src/pdf/objects.ts';
 import { checkAppearances, checkPermitted } from '../../../../src/signatures/pades/verify/permitted-places.ts';
 import { appearances, information, resource, securityStore, type PlaceType } from '../../../../src/signatures/pades/verify/place-types.ts';
-import { madePdf, revised, usualObjects, type MadeObjects, type MadeStream } from '../../../pdf/made-pdf.ts';
-import { opened } from '../../../pdf/opened.ts';
-
-const parsed = (text: string): PdfObject => new ObjectParser({ bytes: Buffer.from(text), offset: 0, isLast: true }).object();
-const stream = (entries: string, content = 'q Q'): MadeStream => ({ entries, bytes: Buffer.from(content) });
-const form = (entries = '', content = 'q Q'): MadeStream => stream(`/Type /XObject /Subtype /Form ${entries}`, content);
-/** An object in the earlier revision, and what it is in the later one. */
-type Changes = Readonly<Record<number, readonly [string | MadeStream | undefined, (string | MadeStream)?]>>;
-
-/** Compares two revisions of a file. */
-function comparing(changes: Changes): Comparison {
-  const all = Object.entries(changes);
-  const objects = (index: 0 | 1): MadeObjects =>
-    Object.fromEntries(all.flatMap(([number, states]) => (states[index] === undefined ? [] : [[number, states[index]]])));
-  const before = madePdf({ ...usualObjects(), ...objects(0) });
-  const after = revised(before, { 16: '<</Creator (someone)>>', ...objects(1) });
-  return new Comparison(statesSince(bytesInMemory(after), opened(after), before.length, undefined), { level: 2, locks: [] });
-}
+import type { MadeStream } from '../../../pdf/made-pdf.ts';
+import { comparing, form, parsed, stream, type Changes } from './two-revisions.ts';
 
 interface Outcome {
   /** Why it is not allowed. */
