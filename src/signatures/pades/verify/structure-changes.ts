@@ -88,8 +88,8 @@ function checkParents(comparison: Comparison, was: PdfObject, is: PdfObject, at:
     const list = comparison.enter(old.get(key), entered.is.get(key), { holder, path: below(path, key) });
     const before = isArray(list.was) ? list.was : [];
     const after = isArray(list.is) ? list.is : [];
-    const { kept, added } = elementsOf(before, after.slice(0, before.length));
-    if (kept === undefined || added.length > 0) throw notAllowed('the parents of the structure');
+    const { kept } = elementsOf(before, after.slice(0, before.length));
+    if (kept === undefined) throw notAllowed('the parents of the structure');
     comparison.keep(kept, list.place);
     const place = { holder: list.place.holder, path: below(list.place.path, '*') };
     for (const one of after.slice(before.length)) checkNewParent(comparison, one, place);

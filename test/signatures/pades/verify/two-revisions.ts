@@ -1,6 +1,7 @@
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
 import { ObjectParser } from '../../../../src/pdf/object-parser.ts';
 import type { PdfObject } from '../../../../src/pdf/objects.ts';
+import type { DocMdpLevel } from '../../../../src/signatures/pades/signed-fields.ts';
 import { Comparison } from '../../../../src/signatures/pades/verify/comparison.ts';
 import { statesSince } from '../../../../src/signatures/pades/verify/file-states.ts';
 import { madePdf, revised, usualObjects, type MadeObjects, type MadeStream } from '../../../pdf/made-pdf.ts';
@@ -13,11 +14,11 @@ export const form = (entries = '', content = 'q Q'): MadeStream => stream(`/Type
 export type Changes = Readonly<Record<number, readonly [string | MadeStream | undefined, (string | MadeStream)?]>>;
 
 /** Compares two revisions of a file, which has no signatures. */
-export function comparing(changes: Changes): Comparison {
+export function comparing(changes: Changes, level: DocMdpLevel = 2): Comparison {
   const all = Object.entries(changes);
   const objects = (index: 0 | 1): MadeObjects =>
     Object.fromEntries(all.flatMap(([number, states]) => (states[index] === undefined ? [] : [[number, states[index]]])));
   const before = madePdf({ ...usualObjects(), ...objects(0) });
   const after = revised(before, { 16: '<</Creator (someone)>>', ...objects(1) });
-  return new Comparison(statesSince(bytesInMemory(after), opened(after), before.length, undefined), { level: 2, locks: [] });
+  return new Comparison(statesSince(bytesInMemory(after), opened(after), before.length, undefined), { level, locks: [] });
 }
