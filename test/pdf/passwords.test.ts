@@ -47,6 +47,30 @@ describe('a password', () => {
     expect(opens(encrypted(revision, bytes), password)).toBe(true);
   });
 
+  it('of revision 6 is the same with any space, and without what is not seen', () => {
+    const spaces = ['\u00a0', '\u1680', '\u2000', '\u2005', '\u200a', '\u202f', '\u205f', '\u3000'];
+    const ofSpaces = encrypted(6, Buffer.from(spaces.map(() => 'a ').join('')));
+    expect(opens(ofSpaces, spaces.map((space) => `a${space}`).join(''))).toBe(true);
+    const unseen = [
+      '\u00ad',
+      '\u034f',
+      '\u1806',
+      '\u180b',
+      '\u180c',
+      '\u180d',
+      '\u200b',
+      '\u200c',
+      '\u200d',
+      '\u2060',
+      '\ufe00',
+      '\ufe0f',
+      '\ufeff',
+    ];
+    const ofLetters = encrypted(6, Buffer.from('a'.repeat(unseen.length)));
+    expect(opens(ofLetters, unseen.map((one) => `a${one}`).join(''))).toBe(true);
+    expect(opens(ofLetters, unseen.map((one) => `a${one}`).join('\u200e'))).toBe(false);
+  });
+
   it.each<[Revision, string]>([
     [3, '密码'],
     [4, 'ZOÉ'],

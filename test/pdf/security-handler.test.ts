@@ -98,6 +98,46 @@ describe('the entries of an encryption', () => {
   });
 });
 
+describe('an encryption', () => {
+  it.each([
+    [0, []],
+    [1 << 3, ['modify']],
+    [1 << 5, ['annotate']],
+    [1 << 8, ['fillForms']],
+    [~(1 << 3), ['annotate', 'fillForms']],
+  ])('of the permissions %i allows its user %j', (permissions, expected) => {
+    const handler = open(6, { P: permissions });
+    expect((['modify', 'annotate', 'fillForms'] as const).filter((one) => handler.allows(one))).toEqual(expected);
+  });
+
+  it('is that of passwords', () => {
+    expect(() => open(6, { Filter: undefined })).toThrow(new PdfFault('the encryption of the file names no security handler'));
+    expect(() => open(6, { Filter: name('Adobe.PubSec') })).toThrow(PdfLocked);
+  });
+
+  it('leaves out cross-references, and metadata where it says so', () => {
+    const isEncrypted = (type: string, changes: Readonly<Record<string, PdfObject>> = {}): boolean =>
+      open(6, changes).stream(one, PdfDictionary.of({ Type: name(type) })) !== undefined;
+    expect([isEncrypted('Metadata'), isEncrypted('XRef'), isEncrypted('XObject')]).toEqual([true, false, true]);
+    expect(isEncrypted('Metadata', { EncryptMetadata: false })).toBe(false);
+    expect(isEncrypted('XObject', { EncryptMetadata: false })).toBe(true);
+  });
+
+  it('is another one for a stream that names a filter for it', () => {
+    const filters = { CF: PdfDictionary.of({ Aes: filter('AESV2'), Old: filter('V2') }), StrF: name('Aes'), StmF: name('Aes') };
+    const bytes = (entries: Readonly<Record<string, PdfObject>>): number | undefined =>
+      open(4, filters)
+        .stream(one, PdfDictionary.of(entries))
+        ?.encrypt(Buffer.of(1, 2, 3)).length;
+    const parameters = (text: string): PdfDictionary => PdfDictionary.of({ Name: name(text) });
+    expect(bytes({ Filter: name('Crypt'), DecodeParms: parameters('Old') })).toBe(3);
+    expect(bytes({ Filter: [name('Crypt'), name('FlateDecode')], DecodeParms: [parameters('Old'), null] })).toBe(3);
+    expect(bytes({ Filter: [name('FlateDecode'), name('Crypt')], DecodeParms: [parameters('Old')] })).toBe(32);
+    for (const own of ['Identity', 'Unknown']) expect(bytes({ Filter: name('Crypt'), DecodeParms: parameters(own) })).toBeUndefined();
+    expect(bytes({ Filter: name('Crypt') })).toBeUndefined();
+  });
+});
+
 describe('the key of an object', () => {
   it('depends on its number and its generation, but for AES of 256 bits', () => {
     const encryptedBy = (number: number, generation: number): string =>
