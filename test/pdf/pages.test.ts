@@ -58,11 +58,11 @@ describe('the pages of a file', () => {
   it('may have all that they say in objects of its own', () => {
     const made = {
       ...{ 1: '<</Type /Catalog /Pages 2 0 R>>', 2: '<</Type 4 0 R /Kids 5 0 R>>', 4: '/Pages', 5: '[3 0 R 12 0 R]' },
-      ...{ 3: '<</Type /Page /MediaBox 6 0 R /CropBox [0 0 8 0 R 9 0 R] /Rotate 7 0 R /UserUnit 8 0 R>>', 6: '[0 0 9 0 R 200]' },
+      ...{ 3: '<</Type /Page /MediaBox 6 0 R /CropBox [0 0 8 0 R 9 0 R] /Rotate 7 0 R /UserUnit 8 0 R>>', 6: '[0 0 9 0 R 50]' },
       ...{ 7: '90', 8: '2', 9: '100', 10: '/Page', 12: '<</Type 10 0 R /Kids []>>' },
     };
     expect(shown(madePdf(made))).toEqual([
-      [3, [0, 0, 2, 100], 90, 2],
+      [3, [0, 0, 2, 50], 90, 2],
       [12, [0, 0, 612, 792], 0, 1],
     ]);
   });
