@@ -6,6 +6,7 @@ import { SecurityHandler } from '../../src/pdf/encryption/security-handler.ts';
 import { PdfDictionary, PdfName, PdfReference, PdfString, type PdfObject } from '../../src/pdf/objects.ts';
 import { PdfFault, PdfLocked } from '../../src/pdf/pdf-fault.ts';
 import { textOf } from '../../src/pdf/text-string.ts';
+import { encryptedPdf, type SecurityRevision } from '../support/encrypted-pdf.ts';
 import { madePdf, usualObjects } from './made-pdf.ts';
 import { opened } from './opened.ts';
 import { qpdf } from './qpdf.ts';
@@ -108,6 +109,11 @@ describe('an encryption', () => {
   ])('of the permissions %i allows its user %j', (permissions, expected) => {
     const handler = open(6, { P: permissions });
     expect((['modify', 'annotate', 'fillForms'] as const).filter((one) => handler.allows(one))).toEqual(expected);
+  });
+
+  it.each<SecurityRevision>([3, 6])('of revision %i is opened as its owner does where both have one password', (revision) => {
+    const same = encryptedPdf(plain, { revision, user: 'one', owner: 'one', permissions: ['--modify=none'] });
+    expect(opened(same, 'one').security?.allows('modify')).toBe(true);
   });
 
   it('is that of passwords', () => {
