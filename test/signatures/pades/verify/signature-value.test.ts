@@ -79,6 +79,7 @@ describe('a signature of what it contains', () => {
     expect(() => check('ETSI.RFC3161', damaged(token))).toThrow(SignatureBroken);
     expect(check('adbe.pkcs7.sha1', ofDigest())).toContain('SHA-1');
     expect(() => check('adbe.pkcs7.sha1', damaged(ofDigest()))).toThrow(SignatureBroken);
+    expect(() => check('ETSI.RFC3161', ofDigest())).toThrow('is no time-stamp');
   });
 
   it('has its certificate in the dictionary where it has no CMS: alone, first in a list, or in an object of its own', () => {
@@ -92,5 +93,7 @@ describe('a signature of what it contains', () => {
       expect(check(format, value, { Cert }, elsewhere)).toContain('SHA-1');
     expect(() => check(format, value, { Cert: [second, first] }, elsewhere)).toThrow('has a value that does not verify');
     expect(() => check(format, damaged(value), { Cert: first })).toThrow('has a value that does not verify');
+    const byCurve = octetString(sign('sha1', covered, usualSigner().privateKey));
+    expect(() => check(format, byCurve, { Cert: second })).toThrow('has a value that does not verify');
   });
 });
