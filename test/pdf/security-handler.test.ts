@@ -108,7 +108,7 @@ describe('an encryption', () => {
     [~(1 << 3), ['annotate', 'fillForms']],
   ])('of the permissions %i allows its user %j', (permissions, expected) => {
     const handler = open(6, { P: permissions });
-    expect((['modify', 'annotate', 'fillForms'] as const).filter((one) => handler.allows(one))).toEqual(expected);
+    expect((['modify', 'annotate', 'fillForms'] as const).filter((permission) => handler.allows(permission))).toEqual(expected);
   });
 
   it.each<SecurityRevision>([3, 6])('of revision %i is opened as its owner does where both have one password', (revision) => {
