@@ -138,7 +138,8 @@ describe('what says how a document is signed', () => {
 
   it('is what Perms names, too, where that is the signature of no field', () => {
     expect(docMdpLevel(file, signatureFields(file))).toBe(1);
-    const withoutPerms = fileWith([field('/V 14 0 R'), 'null', docMdp('/TransformParams 15 0 R'), '<< /P 16 0 R >>', '3']);
+    const signature = '<< /Reference [<< /TransformMethod 17 0 R /TransformParams 15 0 R >>] >>';
+    const withoutPerms = fileWith([field('/V 14 0 R'), 'null', signature, '<< /P 16 0 R >>', '3', '/DocMDP']);
     expect(docMdpLevel(withoutPerms, signatureFields(withoutPerms))).toBe(3);
   });
 });
