@@ -73,13 +73,13 @@ export class AttemptLimits {
     try {
       await paced.check();
       if (long.isWrong(key, given)) {
-        await paced.wrong();
+        await this.#wrongWithoutToken(paced);
         return undefined;
       }
       const { reservation, release } = await reservations.take(attempt);
       if (typeof reservation !== 'string') return { reservation, release, paced };
       release();
-      if (reservation === 'no data' && !long.wasUsed(given)) await paced.wrong();
+      if (reservation === 'no data' && !long.wasUsed(given)) await this.#wrongWithoutToken(paced);
       paced.release();
       return undefined;
     } catch (error) {
@@ -99,6 +99,12 @@ export class AttemptLimits {
     const ofKey = countsForKey(key, given) ? settling.wrong(key, reservation) : settling.giveBack(key, reservation);
     await Promise.all([ofKey, paced.wrong()]);
     if (mayBeOtp(given) && takesOtps(key)) await seals.noteOtpFault(key, reservation.otp);
+  }
+
+  /** Counts a secret that nothing was compared with. Of many at once, no more than the paces have places for. */
+  async #wrongWithoutToken(paced: PacedAttempt): Promise<void> {
+    await this.place(paced);
+    await paced.wrong();
   }
 
   /** Notes that a secret of one use was right. */

@@ -62,6 +62,15 @@ const given = (member: GivenSecret['member'], secret: string, transactionId?: st
   ...{ member, bytes: Buffer.from(secret), transactionId },
 });
 
+/** Activation data that nobody authorised; `version`: of its identifier. */
+function unknownData(version: string): GivenSecret {
+  const id = randomBytes(16).toString('hex');
+  return {
+    ...given('sad', randomBytes(32).toString('latin1')),
+    data: { otpId: `${id.slice(0, 12)}${version}${id.slice(13)}`, client: 'c' },
+  };
+}
+
 interface Made {
   readonly key: KeyRecord;
   readonly secret: string;
@@ -186,6 +195,21 @@ describe('a secret that nobody can guess', () => {
       expect(await whileCalledBy(owner, async () => act(keys, made.key, given('authToken', made.secret)))).toBe('done');
     },
   );
+
+  it.each([
+    ['an authToken', 'SINGLE_USE', () => given('authToken', randomBytes(32).toString('base64url'))],
+    ['activation data', 'PASSWORD', () => unknownData('4')],
+    ['activation data whose identifier is not that of its secret', 'PASSWORD', () => unknownData('0')],
+  ] as const)('is counted no more often than the pace lets it, however many come at once: %s', async (_name, protocol, guess) => {
+    const { keys, refused } = keyring();
+    const [{ key }, known] = [await newKey(keys, protocol), await newKey(keys)];
+    const told = await whileCalledBy(newClient(), async () => {
+      expect(await sign(keys, known.key, given('password', known.secret))).toBe('done');
+      return Promise.all(Array.from({ length: burst + 4 }, async () => sign(keys, key, guess())));
+    });
+    expect(told.filter((code) => code === 'ACTIVATION_FAILED')).toHaveLength(burst);
+    expect(refused).toEqual(Array.from({ length: 4 }, () => 'client'));
+  });
 
   it('counts for the key where the transaction beside it is wrong, which may be guessed', async () => {
     const { keys } = keyring();
