@@ -22,7 +22,7 @@ import {
 import { structureFault } from '../../xmldsig/structure.ts';
 import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
-import { boundCertificate, propertiesFault, signedPropertiesIn } from './read-properties.ts';
+import { boundCertificate, isStrayProperties, propertiesFault, signedPropertiesIn } from './read-properties.ts';
 import { earlierSteps } from './xml-input.ts';
 
 /** The element of a signature may have any name (signatureElementName). */
@@ -195,14 +195,17 @@ function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefin
  * @throws {Refusal} UNSUPPORTED where a limit is reached
  */
 function faultOf({ document, budget }: Limited, signature: ReadSignature, reference: ReadReference): string | undefined {
-  const { hash, digestMethod, digest, uri } = reference;
+  const { hash, digestMethod, digest, uri, type } = reference;
   const name = `the reference ${quoted(uri ?? '')}`;
   if (hash === undefined) return `has an unknown digest algorithm in ${name}: ${quoted(digestMethod)}`;
   const context = { document, signature: signature.element, budget };
   try {
     return document.withMarks(() => {
       const request = canonicalRequest(reference, context);
-      if (isHidden(document, signature, request.apex)) return `references an element within another signature: ${name}`;
+      if (isHidden(document, signature, request.apex))
+        return `references an element within a signature, where only its own ds:Object may have it: ${name}`;
+      if (isStrayProperties(document, signature, { type, apex: request.apex }))
+        return `references SignedProperties that are not in its QualifyingProperties: ${name}`;
       return requestDigest(request, hash, context).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
     });
   } catch (error) {
@@ -221,14 +224,22 @@ function faultOf({ document, budget }: Limited, signature: ReadSignature, refere
 }
 
 /**
- * Checks whether the signed element is in a ds:Object of another signature, where a document would
- * not look for it: signature wrapping moves signed elements there.
+ * Checks whether the signed element is in a signature, where a document would not look for it:
+ * signature wrapping moves signed elements there. The schema allows any element in many places of a
+ * signature. In the own ds:Object, and in that of a signature around the own one, it is not hidden.
  */
 function isHidden(document: XmlDocument, { element: own }: ReadSignature, apex: XmlNode | undefined): boolean {
   for (let one = apex; one !== undefined; one = document.parent(one)) {
-    if (!document.is(one, dsNamespace, 'Object')) continue;
     const signature = document.parent(one);
-    if (signature !== undefined && !document.isWithin(own, signature)) return true;
+    if (signature === undefined || document.child(signature, dsNamespace, signedInfoName) === undefined) continue;
+    if (document.is(one, dsNamespace, 'Object') && document.isWithin(own, signature)) continue;
+    if (one === apex && isSignedPart(document, one, signature === own)) continue;
+    return true;
   }
   return false;
+}
+
+/** Whether it is a part of a signature that signatures do sign: a value, to countersign it, and their own KeyInfo. */
+function isSignedPart(document: XmlDocument, element: XmlNode, isOwn: boolean): boolean {
+  return document.is(element, dsNamespace, 'SignatureValue') || (isOwn && document.is(element, dsNamespace, 'KeyInfo'));
 }

@@ -22,6 +22,27 @@ function allQualifyingPropertiesIn(document: XmlDocument, { objects }: ReadSigna
   return objects.flatMap((object) => document.children(object)).filter((one) => isXades(document, one, 'QualifyingProperties'));
 }
 
+function allSignedPropertiesIn(document: XmlDocument, signature: ReadSignature): XmlNode[] {
+  return allQualifyingPropertiesIn(document, signature)
+    .flatMap((one) => document.children(one))
+    .filter((one) => isXades(document, one, 'SignedProperties'));
+}
+
+/**
+ * Whether a reference is to signed properties that are not where those of the signature belong
+ * (EN 319 132-1 §4.4.2): nobody would find the certificate that they bind. `apex`: what it selects;
+ * undefined: the document.
+ */
+export function isStrayProperties(
+  document: XmlDocument,
+  signature: ReadSignature,
+  { type, apex }: { readonly type: string | undefined; readonly apex: XmlNode | undefined },
+): boolean {
+  const isOfProperties =
+    type?.endsWith('#SignedProperties') === true || (apex !== undefined && isXades(document, apex, 'SignedProperties'));
+  return isOfProperties && (apex === undefined || !allSignedPropertiesIn(document, signature).includes(apex));
+}
+
 /**
  * Returns what is wrong with the properties of a signature whose references hold, as the end of a
  * sentence; undefined if nothing is. An Object is signed only by a reference to it: whoever has a
@@ -36,8 +57,7 @@ export function propertiesFault(document: XmlDocument, signature: ReadSignature)
     const id = document.attribute(properties, 'Id')?.trim() ?? '';
     return [`#${id}`, `#xpointer(id('${id}'))`, `#xpointer(id("${id}"))`].some((uri) => signed.has(uri));
   };
-  const ofSignature = all.flatMap((one) => document.children(one)).filter((one) => isXades(document, one, 'SignedProperties'));
-  return ofSignature.every(isSigned) ? undefined : 'has SignedProperties that it does not sign';
+  return allSignedPropertiesIn(document, signature).every(isSigned) ? undefined : 'has SignedProperties that it does not sign';
 }
 
 /** Returns the SignedProperties of a signature; undefined if it has none. */

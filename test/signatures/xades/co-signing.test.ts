@@ -19,9 +19,9 @@ const ds = 'http://www.w3.org/2000/09/xmldsig#';
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 
 /** A document with a signature by xmlsec1. `transforms`: those before the canonicalisation. */
-function byXmlsec1(uri: string, transforms: readonly string[], before = ''): Buffer {
-  const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo><X509Data/></KeyInfo></Signature>`;
-  return xmlsec1Signs(text.replace('</doc>', `${before}${template}</doc>`), keyPem(other.privateKey), other.pem);
+function byXmlsec1(uri: string, transforms: readonly string[], before = '', behind = ''): Buffer {
+  const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo${uri === '#info' ? ' Id="info"' : ''}><X509Data/></KeyInfo></Signature>`;
+  return xmlsec1Signs(text.replace('</doc>', `${before}${template}${behind}</doc>`), keyPem(other.privateKey), other.pem);
 }
 
 const envelopedTransform = `<Transform Algorithm="${ds}enveloped-signature"/>`;
@@ -279,7 +279,49 @@ describe('existing signatures are verified', () => {
       .replace('</ds:Object></ds:Signature>', `</ds:Object><ds:Object>${part}</ds:Object></ds:Signature>`);
     // xmlsec1 alone does not notice.
     expect(verdicts(Buffer.from(wrapped))[1]).toBe('OK');
-    expect(() => enveloped(wrapped, { ...atOther, validates: true })).toThrow('references an element within another signature');
+    expect(() => enveloped(wrapped, { ...atOther, validates: true })).toThrow('references an element within a signature');
+  });
+
+  it.each<[string, (xml: string, part: string) => string]>([
+    ['KeyInfo', (xml, part) => xml.replace('</ds:KeyInfo>', `${part}$&`)],
+    ['X509Data', (xml, part) => xml.replace('</ds:X509Data>', `${part}$&`)],
+    ['KeyInfo, deeper down', (xml, part) => xml.replace('</ds:KeyInfo>', `<any>${part}</any>$&`)],
+    ['KeyInfo, in an element named Object', (xml, part) => xml.replace('</ds:KeyInfo>', `<ds:Object>${part}</ds:Object>$&`)],
+    ['its own KeyInfo', (xml, part) => xml.replace('</KeyInfo>', `${part.replace('>', ' xmlns="urn:example:b">')}$&`)],
+    ['its own X509Data', (xml, part) => xml.replace('</X509Data>', `${part.replace('>', ' xmlns="urn:example:b">')}$&`)],
+  ])('a signed element that was moved into another place of a signature: %s', (_where, moved) => {
+    const part = '<Part Id="p1">signed</Part>';
+    const both = enveloped(first, { ...atOther, signedNode: 'o1' })
+      .toString()
+      .replace(part, '<Part Id="p2">forged</Part>');
+    const wrapped = moved(both, part);
+    expect(verdicts(Buffer.from(wrapped))[1]).toBe('OK');
+    expect(() => enveloped(wrapped, { ...atOther, validates: true })).toThrow('references an element within a signature');
+  });
+
+  it.each<[string, (properties: string, signed: string) => string]>([
+    ['deeper in the Object', (properties) => `<any xmlns="">${properties}</any>`],
+    ['alone', (_properties, signed) => signed],
+    ['deeper in the QualifyingProperties', (properties, signed) => properties.replace(signed, `<any xmlns="">${signed}</any>`)],
+  ])('signed properties that were moved bind no certificate, so none is taken for theirs: %s', (_where, moved) => {
+    const signed = enveloped(text).toString();
+    const [properties = ''] = /<xad:QualifyingProperties.*<\/xad:QualifyingProperties>/s.exec(signed) ?? [];
+    const [inner = ''] = /<xad:SignedProperties.*<\/xad:SignedProperties>/s.exec(properties) ?? [];
+    const declared = inner.replace('<xad:SignedProperties', '<xad:SignedProperties xmlns:xad="http://uri.etsi.org/01903/v1.3.2#"');
+    const twin = signerWith(signer.privateKey, 'Another name').certificate.der;
+    const forged = signed
+      .replace(/(?<=<ds:X509Certificate>)[^<]*/, Buffer.from(twin).toString('base64'))
+      .replace(properties, moved(properties.replace(inner, declared), declared));
+    for (const document of [forged, forged.replace(/ Type="[^"]*#SignedProperties"/, '')])
+      expect(() => enveloped(document, { validates: true })).toThrow('references SignedProperties that are not in its');
+  });
+
+  it.each([
+    ['its own KeyInfo', '#info', ''],
+    ['the value of another one', '#value', first.replace('<SignatureValue>', '<SignatureValue Id="value">')],
+  ])('a signature may cover %s', (_what, uri, other) => {
+    const second = byXmlsec1(uri, [], '', /<Signature .*<\/Signature>/s.exec(other)?.[0]);
+    expect(() => enveloped(second, { ...atOther, validates: true })).not.toThrow();
   });
 });
 
