@@ -5,6 +5,11 @@ import type { Decrypter, Encrypter } from 'age-encryption';
 import { writeNewFile } from '../service/new-file.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
+/** For hundreds of recipients. */
+const headerMaxBytes = 65_536;
+/** What the last line of a header begins with. */
+const headerEnd = '\n--- ';
+
 export interface WrittenFile {
   readonly bytes: number;
   /** SHA-256 of the encrypted file, hexadecimal. */
@@ -49,7 +54,7 @@ export async function* readEncrypted({ path, decrypter, sha256 }: BackupFile): A
   const source = createReadStream(path, { highWaterMark: 1 << 18 });
   const digest = createHash('sha256');
   try {
-    const encrypted = ReadableStream.from<Uint8Array>(observed(source, digest));
+    const encrypted = ReadableStream.from<Uint8Array>(withBoundedHeader(observed(source, digest)));
     const decrypted = await decrypter.decrypt(encrypted).catch((error: unknown) => {
       throw new BackupFault(openingFault(path, reasonOf(error)));
     });
@@ -65,6 +70,23 @@ export async function* readEncrypted({ path, decrypter, sha256 }: BackupFile): A
     if (sha256 !== undefined) checkSame(path, digest.digest('hex'), sha256);
   } finally {
     source.destroy();
+  }
+}
+
+/**
+ * Passes a file of age on, unless its header is too long: one part of it is decrypted after the
+ * other, each in about a millisecond.
+ * @throws {Error}
+ */
+async function* withBoundedHeader(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let header: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of source) {
+    if (header !== undefined) {
+      header = Buffer.concat([header, chunk]).subarray(0, headerMaxBytes);
+      if (header.includes(headerEnd)) header = undefined;
+      else if (header.length === headerMaxBytes) throw new Error(`a header of more than ${headerMaxBytes} bytes`);
+    }
+    yield chunk;
   }
 }
 

@@ -100,6 +100,27 @@ describe('a backup that is read', () => {
     await expect(read()).rejects.toThrow('the file is not encrypted to this key, or its beginning is damaged');
   });
 
+  it('has a header with as many recipients as operators have, and no more', async () => {
+    const path = join(directory, 'header.age');
+    const read = async (): Promise<unknown> =>
+      readBackup({ path, decrypter: decrypterWith(operator.identity), sha256: undefined }, leave, progress);
+    await encrypted(path, operator.recipient, archive([manifestEntry(manifestOf([]))]));
+    const [version = '', ...rest] = readFileSync(path, 'latin1').split('\n');
+    // Of an unknown kind, so that nothing is decrypted.
+    const stanza = `-> other ${'a'.repeat(40)}\n${'A'.repeat(43)}`;
+    const withStanzas = (count: number): Buffer =>
+      Buffer.from([version, ...Array.from({ length: count }, () => stanza), ...rest].join('\n'), 'latin1');
+    for (const [content, words] of [
+      [withStanzas(600), 'invalid header HMAC'],
+      [withStanzas(700), 'a header of more than 65536 bytes'],
+      [Buffer.from(`${version}\n-> X25519 ${'A'.repeat(1_000_000)}`), 'a header of more than 65536 bytes'],
+      [Buffer.from(`${version}\n`), 'not a file of age, or its beginning is damaged'],
+    ] as const) {
+      writeFileSync(path, content);
+      await expect(read()).rejects.toThrow(words);
+    }
+  });
+
   it('has a name for each part, inside the archive', () => {
     const isGood = (name: string): boolean => Manifest.safeParse(manifestOf([about(name)])).success;
     expect(['a', 'a/b', '..a', 'a..', 'n'.repeat(4096)].map(isGood)).toEqual([true, true, true, true, true]);
