@@ -22,7 +22,7 @@ import {
 import { structureFault } from '../../xmldsig/structure.ts';
 import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
-import { boundCertificate, isStrayProperties, propertiesFault, signedPropertiesIn } from './read-properties.ts';
+import { boundCertificate, isStrayProperties, propertiesFault, signedPropertiesIn, xadesNamespaces } from './read-properties.ts';
 import { earlierSteps } from './xml-input.ts';
 
 /** The element of a signature may have any name (signatureElementName). */
@@ -203,7 +203,7 @@ function faultOf({ document, budget }: Limited, signature: ReadSignature, refere
     return document.withMarks(() => {
       const request = canonicalRequest(reference, context);
       if (isHidden(document, signature, request.apex))
-        return `references an element within a signature, where only its own ds:Object may have it: ${name}`;
+        return `references an element within a signature, where readers of the document do not look for it: ${name}`;
       if (isStrayProperties(document, signature, { type, apex: request.apex }))
         return `references SignedProperties that are not in its QualifyingProperties: ${name}`;
       return requestDigest(request, hash, context).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
@@ -224,16 +224,18 @@ function faultOf({ document, budget }: Limited, signature: ReadSignature, refere
 }
 
 /**
- * Checks whether the signed element is in a signature, where a document would not look for it:
- * signature wrapping moves signed elements there. The schema allows any element in many places of a
- * signature. In the own ds:Object, and in that of a signature around the own one, it is not hidden.
+ * Checks whether the signed element is in a signature, where a reader of the document would not look
+ * for it: signature wrapping moves signed elements there. The schema allows any element in many
+ * places of a signature. What an enveloping signature signs is its ds:Object as a whole, and what is
+ * in the ds:Object of a signature around the own one was moved with it.
  */
 function isHidden(document: XmlDocument, { element: own }: ReadSignature, apex: XmlNode | undefined): boolean {
   for (let one = apex; one !== undefined; one = document.parent(one)) {
     const signature = document.parent(one);
     if (signature === undefined || document.child(signature, dsNamespace, signedInfoName) === undefined) continue;
-    if (document.is(one, dsNamespace, 'Object') && document.isWithin(own, signature)) continue;
-    if (one === apex && isSignedPart(document, one, signature === own)) continue;
+    if (document.is(one, dsNamespace, 'Object') && document.isWithin(own, signature)) {
+      if (signature !== own || one === apex || isOfSignatures(document, apex)) continue;
+    } else if (one === apex && isSignedPart(document, one, signature === own)) continue;
     return true;
   }
   return false;
@@ -242,4 +244,10 @@ function isHidden(document: XmlDocument, { element: own }: ReadSignature, apex: 
 /** Whether it is a part of a signature that signatures do sign: a value, to countersign it, and their own KeyInfo. */
 function isSignedPart(document: XmlDocument, element: XmlNode, isOwn: boolean): boolean {
   return document.is(element, dsNamespace, 'SignatureValue') || (isOwn && document.is(element, dsNamespace, 'KeyInfo'));
+}
+
+/** Whether it is an element of XML Signature or XAdES, such as a Manifest or SignedProperties. */
+function isOfSignatures(document: XmlDocument, element: XmlNode | undefined): boolean {
+  const namespace = element === undefined ? undefined : document.namespace(element);
+  return namespace === dsNamespace || xadesNamespaces.has(namespace);
 }

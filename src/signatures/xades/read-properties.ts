@@ -6,7 +6,8 @@ import { dsNamespace, hashOfUri } from '../../xmldsig/algorithm-uris.ts';
 import { base64Of, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { xadesVersions } from './xades-version.ts';
 
-const namespaces: ReadonlySet<string | undefined> = new Set(Object.values(xadesVersions).map(({ namespace }) => namespace));
+/** Those of all versions. */
+export const xadesNamespaces: ReadonlySet<string | undefined> = new Set(Object.values(xadesVersions).map(({ namespace }) => namespace));
 
 /** A certificate that a signature names by its digest. */
 export interface BoundCertificate {
@@ -91,7 +92,7 @@ export function boundCertificate(document: XmlDocument, signedProperties: XmlNod
 }
 
 function isXades(document: XmlDocument, element: XmlNode, localName: string): boolean {
-  return document.localName(element) === localName && namespaces.has(document.namespace(element));
+  return document.localName(element) === localName && xadesNamespaces.has(document.namespace(element));
 }
 
 /** Returns the unsigned properties of a signature, in the order of the document. */

@@ -19,8 +19,8 @@ const ds = 'http://www.w3.org/2000/09/xmldsig#';
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 
 /** A document with a signature by xmlsec1. `transforms`: those before the canonicalisation. */
-function byXmlsec1(uri: string, transforms: readonly string[], before = '', behind = ''): Buffer {
-  const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo${uri === '#info' ? ' Id="info"' : ''}><X509Data/></KeyInfo></Signature>`;
+function byXmlsec1(uri: string, transforms: readonly string[], before = '', behind = '', objects = ''): Buffer {
+  const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo${uri === '#info' ? ' Id="info"' : ''}><X509Data/></KeyInfo>${objects}</Signature>`;
   return xmlsec1Signs(text.replace('</doc>', `${before}${template}${behind}</doc>`), keyPem(other.privateKey), other.pem);
 }
 
@@ -288,6 +288,15 @@ describe('existing signatures are verified', () => {
     ['KeyInfo, deeper down', (xml, part) => xml.replace('</ds:KeyInfo>', `<any>${part}</any>$&`)],
     ['KeyInfo, in an element named Object', (xml, part) => xml.replace('</ds:KeyInfo>', `<ds:Object>${part}</ds:Object>$&`)],
     ['its own KeyInfo', (xml, part) => xml.replace('</KeyInfo>', `${part.replace('>', ' xmlns="urn:example:b">')}$&`)],
+    ['its own Object', (xml, part) => xml.replace('</KeyInfo>', `$&<Object>${part.replace('>', ' xmlns="urn:example:b">')}</Object>`)],
+    [
+      'its own Object, deeper down',
+      (xml, part) =>
+        xml.replace(
+          '</KeyInfo>',
+          `$&<Object><SignatureProperties>${part.replace('>', ' xmlns="urn:example:b">')}</SignatureProperties></Object>`,
+        ),
+    ],
     ['its own X509Data', (xml, part) => xml.replace('</X509Data>', `${part.replace('>', ' xmlns="urn:example:b">')}$&`)],
   ])('a signed element that was moved into another place of a signature: %s', (_where, moved) => {
     const part = '<Part Id="p1">signed</Part>';
@@ -314,6 +323,18 @@ describe('existing signatures are verified', () => {
       .replace(properties, moved(properties.replace(inner, declared), declared));
     for (const document of [forged, forged.replace(/ Type="[^"]*#SignedProperties"/, '')])
       expect(() => enveloped(document, { validates: true })).toThrow('references SignedProperties that are not in its');
+  });
+
+  it.each([
+    ['its own Object', '#object', '<Object Id="object"><a xmlns=""/></Object>'],
+    [
+      'an element of XML Signature in its own Object',
+      '#object',
+      '<Object><SignatureProperties Id="object"><a/></SignatureProperties></Object>',
+    ],
+  ])('a signature may cover %s', (_what, uri, object) => {
+    const second = byXmlsec1(uri, [], '', '', object);
+    expect(() => enveloped(second, { ...atOther, validates: true })).not.toThrow();
   });
 
   it.each([
