@@ -5,7 +5,11 @@ import { Manifest, manifestName } from './manifest.ts';
 import { TarFault } from '../tar/header.ts';
 import { readTar } from '../tar/read-tar.ts';
 
-const manifestMaxBytes = 1 << 30;
+/** No text is longer. */
+const manifestMaxBytes = 500_000_000;
+/** Each takes many times its size in memory. For hundreds of thousands of parts, which have nine. */
+const manifestValuesMax = 8_000_000;
+const valueStarts: ReadonlySet<number> = new Set(Buffer.from('[{,'));
 
 /** Takes the content of a part, if it wants it. What it leaves is read all the same. */
 export type TakePart = (name: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
@@ -56,7 +60,12 @@ export async function readBackup(backup: BackupFile, take: TakePart, progress: (
 async function readManifest(path: string, bytes: number, content: AsyncIterable<Uint8Array>): Promise<Manifest> {
   if (bytes > manifestMaxBytes) throw new BackupFault(`${path}: the manifest is too long`);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of content) chunks.push(chunk);
+  let values = 0;
+  for await (const chunk of content) {
+    for (const byte of chunk) if (valueStarts.has(byte)) values += 1;
+    if (values > manifestValuesMax) throw new BackupFault(`${path}: the manifest has too many values`);
+    chunks.push(chunk);
+  }
   try {
     return Manifest.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
   } catch (error) {

@@ -66,6 +66,7 @@ describe('a backup that is read', () => {
       'the manifest names a file twice',
     ],
     ['whose manifest is no JSON', [{ name: 'manifest.json', content: x }], 'the manifest is not one that this version understands'],
+    ['whose manifest has millions of values', [{ name: 'manifest.json', content: Buffer.alloc(8_000_001, '[') }], 'has too many values'],
     ['of another format', [manifestEntry({ ...manifestOf([]), formatVersion: 2 })], '(formatVersion: '],
     [
       'with a member that is unknown',

@@ -340,8 +340,8 @@ describe('existing signatures are verified', () => {
   it.each([
     ['its own KeyInfo', '#info', ''],
     ['the value of another one', '#value', first.replace('<SignatureValue>', '<SignatureValue Id="value">')],
-  ])('a signature may cover %s', (_what, uri, other) => {
-    const second = byXmlsec1(uri, [], '', /<Signature .*<\/Signature>/s.exec(other)?.[0]);
+  ])('a signature may cover %s', (_what, uri, signedElsewhere) => {
+    const second = byXmlsec1(uri, [], '', /<Signature .*<\/Signature>/s.exec(signedElsewhere)?.[0]);
     expect(() => enveloped(second, { ...atOther, validates: true })).not.toThrow();
   });
 });
