@@ -19,6 +19,8 @@ const ownParts: ReadonlySet<string> = new Set(['README.txt', 'token-keys.jsonl']
 /** Set user ID, set group ID, sticky. */
 const specialBits = 0o7000;
 const setUserId = 0o4000;
+/** NAME_MAX of Linux. */
+const fileNameMaxBytes = 255;
 
 /**
  * Compares the parts of a backup with the configuration in it: each part is where that names it, and
@@ -107,7 +109,8 @@ function foreign(isOwn: boolean): string | undefined {
 
 /** Whether a path is absolute, in its shortest form, and printable. */
 function isPlain(path: string): boolean {
-  return isAbsolute(path) && normalize(path) === path && path !== '/' && !path.endsWith('/') && !/[\p{Cc}\p{Cs}]/u.test(path);
+  const isNormal = isAbsolute(path) && normalize(path) === path && path !== '/' && !path.endsWith('/') && !/[\p{Cc}\p{Cs}]/u.test(path);
+  return isNormal && path.split('/').every((name) => Buffer.byteLength(name) <= fileNameMaxBytes);
 }
 
 function shown(text: string): string {

@@ -250,6 +250,7 @@ describe.each(['unknown', 'known'])('a backup of %s origin that nobody made with
     ],
     ['with a relative path', fileAt('etc/signetd/x.pem'), '(parts.2.path: '],
     ['with a doubled slash', fileAt('//etc/cron.d/job'), 'not a path that can be restored'],
+    ['with a name that no file can have', fileAt(`/etc/signetd/${'é'.repeat(128)}`), 'not a path that can be restored'],
     ['with a directory as a file', fileAt('/etc/signetd/tls/'), 'not a path that can be restored'],
     [
       'with a zero byte',

@@ -104,8 +104,13 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'hide elements of an XML document': [
       'signatures/xades/co-signing.test.ts: a ds:Signature that is no signature is refused wherever it stands',
     ],
+    'hide a signed element of an XML document in a signature': [
+      'signatures/xades/co-signing.test.ts: a signed element that was moved into another signature',
+      'signatures/xades/co-signing.test.ts: a signed element that was moved into another place of a signature',
+    ],
     'have another certificate of the same key count': [
       'signatures/xades/co-signing.test.ts: qualifying properties that are not signed bind no certificate',
+      'signatures/xades/co-signing.test.ts: signed properties that were moved bind no certificate',
     ],
   },
   'Somebody with a copy of the state store or a backup': {
