@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fileName } from '../../src/audit/file-names.ts';
 import { HandOver } from '../../src/audit/syslog/hand-over.ts';
 import { PositionFile } from '../../src/audit/syslog/position.ts';
-import { unsentLines } from '../../src/audit/syslog/unsent-lines.ts';
+import { endOfLog, unsentLines } from '../../src/audit/syslog/unsent-lines.ts';
 
 let directory: string;
 const at = (name: string): string => join(directory, name);
@@ -92,4 +92,10 @@ it('requests are held up beyond the lag, and go on at half of it', () => {
   ] as const)
     lookAt(nowMs, 0, durable);
   expect([lookAt(2500, 1, 2), other.lagMs]).toEqual([false, 500]);
+});
+
+it('forwarding begins at the end of the newest file', async () => {
+  writeFileSync(at(fileName(2)), 'older\n');
+  writeFileSync(at(fileName(3)), 'new\n');
+  expect(await endOfLog(directory, 5)).toEqual({ file: 3, offset: 4, record: 5 });
 });
