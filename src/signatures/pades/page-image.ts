@@ -52,7 +52,7 @@ function numbersAsked({ paging, pageSelection, pageStart, pagePeriod }: z.output
   return { kind: paging === 'ALL_PAGES' ? 'ALL' : paging === 'LAST_PAGE' ? 'LAST' : 'FIRST' };
 }
 
-/** Returns the ranges in order, those that overlap as one. */
+/** Returns the ranges in the order of their first pages; they may overlap. */
 function rangesOf(selection: string, at: string): (readonly [number, number])[] {
   const given = selection.split(';').map((part) => {
     const [first = 0, last = first] = part.split('-').map(Number);
@@ -60,13 +60,7 @@ function rangesOf(selection: string, at: string): (readonly [number, number])[] 
       throw new Refusal('FIELD_INVALID', { at: `${at}/pageSelection`, message: `the range ${part.trim()} ends before it begins` });
     return [first, last] as const;
   });
-  const merged: (readonly [number, number])[] = [];
-  for (const [first, last] of given.toSorted(([one], [other]) => one - other)) {
-    const before = merged.at(-1);
-    if (before !== undefined && first <= before[1]) merged[merged.length - 1] = [before[0], Math.max(before[1], last)];
-    else merged.push([first, last]);
-  }
-  return merged;
+  return given.toSorted(([one], [other]) => one - other);
 }
 
 /**

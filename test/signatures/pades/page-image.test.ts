@@ -66,6 +66,8 @@ describe('an image is placed', () => {
     [{ paging: 'SPECIFIED_PAGES', pageSelection: '5;1-2;2-3;2' }, [1, 2, 3, 5]],
     [{ pageSelection: '3-3;4-6' }, [3, 4, 5, 6]],
     [{ pageSelection: '1-5;2-3' }, [1, 2, 3, 4, 5]],
+    [{ pageSelection: '1-2;1-5;6;2-3' }, [1, 2, 3, 4, 5, 6]],
+    [{ pageSelection: '4-5;1;2-4' }, [1, 2, 3, 4, 5]],
     [{ paging: 'FIRST_PAGE', pageSelection: '2' }, [1]],
     [{ paging: 'PERIOD_PAGES', pageStart: 1, pagePeriod: 1 }, [1, 2, 3, 4, 5, 6]],
     [{ paging: 'PERIOD_PAGES', pageStart: 1, pagePeriod: 4 }, [1, 5]],
