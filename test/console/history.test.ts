@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MetricsHistory } from '../../src/console/history.ts';
 import { bucketsOf, quantileBetween } from '../../src/console/histogram-delta.ts';
 import { requestMetrics } from '../../src/telemetry/http-metrics.ts';
@@ -32,6 +32,48 @@ describe('the history of the console', () => {
     await history.sample(0);
     await history.sample(5000);
     expect(history.after(0).samples).toMatchObject([{ timeMs: 5000, requestsPerSecond: 0, requestP99: null, tokenP99: null }]);
+  });
+
+  it('has the durations of calls of the token, by what 99 in 100 of them took', async () => {
+    const metrics = new Metrics();
+    requestMetrics(metrics.registry);
+    const calls = metrics.tokenCalls();
+    const history = new MetricsHistory(metrics.registry);
+    await history.sample(0);
+    for (let count = 0; count < 190; count += 1) calls.served('sign', 'ok', 0, 1);
+    for (let count = 0; count < 10; count += 1) calls.served('sign', 'ok', 0, 900);
+    await history.sample(5000);
+    const last = history.after(0).samples.at(-1);
+    expect(last?.tokenP50).toBeLessThan(0.01);
+    expect(last?.tokenP99).toBeGreaterThan(0.4);
+    expect(last?.tokenP99).toBeLessThan(2);
+  });
+
+  it('has a sample as soon as it starts', async () => {
+    const history = new MetricsHistory(new Metrics().registry);
+    // The next one never comes.
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    try {
+      history.start((error) => {
+        throw error;
+      });
+      await expect.poll(() => history.after(0).samples.length, { timeout: 5000 }).toBe(1);
+      history.stop();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('has quantiles of buckets in any order', () => {
+    const after = new Map([
+      [Number.POSITIVE_INFINITY, 10],
+      [1, 4],
+      [0.5, 2],
+      [2, 10],
+    ]);
+    expect(quantileBetween(new Map(), after, 0.3)).toBeCloseTo(0.75);
+    expect(quantileBetween(new Map(), after, 0.1)).toBeCloseTo(0.25);
+    expect(quantileBetween(new Map(), after, 0.7)).toBeCloseTo(1.5);
   });
 
   it('forgets what is older than an hour, and sends only what is new', async () => {

@@ -43,6 +43,12 @@ const three = [row('a'.repeat(40), ada), row('b'.repeat(40), bob, { tenant: 'oth
 const [first, second, third] = three.map(({ reference }) => reference) as [string, string, string];
 
 describe('a search for keys', () => {
+  it.each([4, 5, 39, 40])('finds a reference by its first %i digits, wherever that is among the others', async (digits) => {
+    const wanted = `1${'234567890a'.repeat(4)}`.slice(0, 40);
+    const rows = [...Array.from({ length: 60 }, (_, index) => row(numbered(index), bob)), row(wanted, ada), row('f'.repeat(40), bob)];
+    expect((await found(rows, { text: wanted.slice(0, digits) })).keys).toEqual([wanted]);
+  });
+
   it.each<[Partial<KeyQuery>, readonly string[]]>([
     [{}, [first, second, third]],
     [{ text: 'LOVELACE' }, [first, third]],

@@ -53,6 +53,20 @@ describe('the console, for everybody on the machine', () => {
     expect((await ask('/element.js', {})).headers['content-type']).toContain('text/javascript');
   });
 
+  it('sends every file that its page names, and every module that one of these imports', async () => {
+    const wanted = ['/'];
+    for (const path of wanted) {
+      const { status, body } = await ask(path, {});
+      expect([path, status]).toEqual([path, 200]);
+      const named = [...body.matchAll(/(?:from|import|src=|href=)\s*["'](?:\.\/)?([a-z]+\.(?:js|css|svg))["']/g)].map(
+        ([, name]) => `/${name}`,
+      );
+      wanted.push(...new Set(named.filter((name) => !wanted.includes(name))));
+    }
+    expect(wanted.length).toBeGreaterThan(10);
+    expect(wanted).toContain('/graph.js');
+  });
+
   it.each(['/../package.json', '/%2e%2e/package.json', '/tsconfig.json', '/api/nothing', '/%', '/console.ts'])(
     'has no %s',
     async (path) => {

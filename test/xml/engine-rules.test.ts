@@ -36,6 +36,23 @@ it('a document has 30 marks, two for each of 15 filters, which can be taken back
   expect(document.isMarked(document.root, 1)).toBe(false);
 });
 
+it('marks are taken back from all that a filter selects: the document, elements, attributes, texts and comments', () => {
+  const selected = (document: XmlDocument, expression: string): string => {
+    const nodes = filterNodes({ expression, namespaces: {} }, document, new StepBudget(10_000_000));
+    return document.canonical({ algorithm: 'C14N', nodes: [nodes] }).toString();
+  };
+  using document = parse('<!--o--><a b="1" c="2">t<!--i--><d e="3"/></a>');
+  const one = document.withMarks(() => selected(document, 'true()'));
+  expect(one).toContain('b="1"');
+  for (const [expression, expected] of [
+    ['self::a or self::d', '<a><d></d></a>'],
+    ['self::d or name() = "e"', '<d e="3"></d>'],
+    ['self::text()', 't'],
+    ['false()', ''],
+  ] as const)
+    expect(document.withMarks(() => selected(document, expression))).toBe(expected);
+});
+
 it('a filter selects some of the namespaces of 100,000 elements at most', () => {
   const some = (elements: number): number => {
     using document = parse(`<a xmlns:p="urn:p">${'<b/>'.repeat(elements - 1)}</a>`);

@@ -211,4 +211,18 @@ describe('an enveloped signature is refused', () => {
     expect(refusal).toBeInstanceOf(Refusal);
     expect(refusal).toMatchObject({ code, text: expect.stringContaining(message) as string });
   });
+
+  it.each([
+    ['signature', 'signatureId'],
+    ['signedProperties', 'signedPropertiesId'],
+    ['signatureValue', 'signatureValueId'],
+  ])('with an Id of the document, which it names: %s', (name, member) => {
+    let refusal: unknown;
+    try {
+      enveloped(text, { ids: { [name]: 'p1' } });
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({ code: 'DOCUMENT_INVALID', at: `/parameters/${member}` });
+  });
 });
