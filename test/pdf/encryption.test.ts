@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { flatDictionary } from '../../src/pdf/encryption/flat-dictionary.ts';
 import { SecurityHandler } from '../../src/pdf/encryption/security-handler.ts';
 import { ObjectParser } from '../../src/pdf/object-parser.ts';
-import { PdfDictionary, PdfReference, PdfStream, PdfString } from '../../src/pdf/objects.ts';
+import { PdfDictionary, PdfReference, PdfStream, PdfString, type PdfObject } from '../../src/pdf/objects.ts';
 import { pages } from '../../src/pdf/pages.ts';
 import { PdfFault, PdfLocked } from '../../src/pdf/pdf-fault.ts';
 import { formFields } from '../../src/pdf/form-fields.ts';
@@ -106,6 +106,7 @@ describe.each(revisions)('a file that is encrypted by revision %s', (_name, opti
 describe('permissions', () => {
   it.each([
     [['128', '--use-aes=y', '--modify=none'], { modify: false, annotate: false, fillForms: false }],
+    [['128', '--use-aes=n', '--modify=form'], { modify: false, annotate: false, fillForms: true }],
     [['128', '--use-aes=y', '--modify=form'], { modify: false, annotate: false, fillForms: true }],
     [['256', '--modify=annotate'], { modify: false, annotate: true, fillForms: true }],
     [['256', '--modify=all'], { modify: true, annotate: true, fillForms: true }],
@@ -173,7 +174,10 @@ describe('an encryption', () => {
     ['/Filter /Adobe.PubSec /V 4', 'security handler Adobe.PubSec'],
     [`${standard} /V 3 /R 3`, 'not supported'],
     [`${standard} /V 5 /R 4`, 'not supported'],
-    [`${standard} /V 4 /R 6`, 'not supported'],
+    ...['/V 4 /R 6', '/V 4 /R 3', '/V 4 /R 5', '/V 5 /R 7', '/V 1 /R 4', '/V 2 /R 4'].map((entries) => [
+      `${standard} ${entries}`,
+      'not supported',
+    ]),
     [`${standard} /V 4 /R 4 /CF <</A <</CFM /AESV3>>>> /StmF /A /StrF /A`, 'not supported'],
     [`${standard} /V 4 /R 4 /CF <</A <</CFM /constructor>>>> /StmF /A /StrF /A`, 'not supported'],
     [`${standard} /V 99 /R 99`, 'not supported'],
@@ -190,6 +194,8 @@ describe('an encryption', () => {
     [`<<${standard} /V 4 /R 4 /StmF /A>>`, 'names no crypt filter'],
     ['<</Filter /Standard /V 1 /R 2 /P -4 /O (a) /U (b)>>', 'too short'],
     ['<</Filter /Standard /V 1 /R 2>>', 'no permissions'],
+    ['<</Filter /Standard /V 1 /R 2 /P -4.5>>', 'no permissions'],
+    ['<</Filter /Standard /V 1 /R 2 /P /All>>', 'no permissions'],
     [`<<${standard} /V 2 /R 3 /Length 99>>`, 'a length that does not occur'],
     ['<</Filter /Standard /CF 17 0 R>>', 'too many values'],
   ])('is refused if it is malformed: %s', (encrypt, message) => {
@@ -203,11 +209,13 @@ describe('an encryption', () => {
       flatDictionary(new PdfDictionary([['A', Array.from({ length: count - 1 }, (_, index) => index)]]), (object) => object);
     expect(flat(10_000).get('A')).toHaveLength(9999);
     expect(() => flat(10_001)).toThrow('too many values');
-    const deep = new PdfDictionary([['A', [[[new PdfReference(1, 0)]]]]]);
-    const followed = flatDictionary(deep, (object) => (object instanceof PdfReference ? 7 : object));
-    expect(followed.get('A')).toEqual([[[7]]]);
-    const deeper = new PdfDictionary([['A', [[[[new PdfReference(1, 0)]]]]]]);
-    expect(flatDictionary(deeper, (object) => object).get('A')).toEqual([[[[new PdfReference(1, 0)]]]]);
+    const followed = (object: PdfObject): unknown =>
+      flatDictionary(new PdfDictionary([['A', object]]), (one) => (one instanceof PdfReference ? 7 : one)).get('A');
+    expect(followed([[[new PdfReference(1, 0)]]])).toEqual([[[7]]]);
+    expect(followed([[[[new PdfReference(1, 0)]]]])).toEqual([[[[new PdfReference(1, 0)]]]]);
+    const nested = (depth: number): PdfObject => (depth === 0 ? new PdfReference(1, 0) : PdfDictionary.of({ B: nested(depth - 1) }));
+    const innermost = (found: unknown): unknown => (found instanceof PdfDictionary ? innermost(found.get('B')) : found);
+    expect([0, 1, 2, 3, 4].map((depth) => innermost(followed(nested(depth))))).toEqual([7, 7, 7, 7, new PdfReference(1, 0)]);
   });
 
   // The vector changes the last byte of the only block, which is the padding of 'A contract': 6 bytes.

@@ -15,10 +15,12 @@ const firstId = '00112233445566778899aabbccddeeff';
 const trailer = `/Info 15 0 R /ID [<${firstId}> <${firstId}>]`;
 const plain = madePdf(usualObjects(), { trailer });
 const given = new Map(
-  Object.entries({ 2: ['40'], 3: ['128', '--use-aes=n'], 4: ['128', '--use-aes=y'], 6: ['256'] }).map(([revision, options]) => [
-    Number(revision),
-    qpdf(plain, ['--allow-weak-crypto', '--object-streams=preserve', '--encrypt', 'user', 'owner', ...options, '--']),
-  ]),
+  Object.entries({ 2: ['40'], 3: ['128', '--use-aes=n'], 4: ['128', '--use-aes=y'], 5: ['256', '--force-R5'], 6: ['256'] }).map(
+    ([revision, options]) => [
+      Number(revision),
+      qpdf(plain, ['--allow-weak-crypto', '--object-streams=preserve', '--encrypt', 'user', 'owner', ...options, '--']),
+    ],
+  ),
 );
 
 /** Opens what qpdf encrypted, with other entries of its encryption. */
@@ -88,9 +90,11 @@ describe('the entries of an encryption', () => {
     [3, { Length: name('128') }, PdfFault],
     [3, { V: 1 }, PdfLocked],
     [3, { U: new PdfString(Buffer.alloc(31)) }, PdfFault],
+    [5, { U: new PdfString(Buffer.alloc(47)) }, PdfFault],
     [6, { U: new PdfString(Buffer.alloc(47)) }, PdfFault],
     [6, { O: new PdfString(Buffer.alloc(47)) }, PdfFault],
     [6, { OE: new PdfString(Buffer.alloc(31)) }, PdfFault],
+    [6, { UE: new PdfString(Buffer.alloc(31)) }, PdfFault],
     [6, { UE: undefined }, PdfFault],
     [6, { StrF: name('Other') }, PdfFault],
     [6, { StmF: 1 }, PdfFault],
@@ -158,6 +162,14 @@ describe('the key of an object', () => {
           ?.decrypt(cipher ?? Buffer.of()) ?? [],
       ).toString(),
     ).toBe('text');
+  });
+
+  it.each([4, 6])('of revision %i is used with a vector that is never the same', (revision) => {
+    const cipher = open(revision).strings(one);
+    const vectors = Array.from({ length: 8 }, () =>
+      Buffer.from(cipher?.encrypt(Buffer.from('text')).subarray(0, 16) ?? []).toString('hex'),
+    );
+    expect(new Set(vectors).size).toBe(8);
   });
 
   it('is there for numbers of three bytes', () => {
