@@ -95,7 +95,7 @@ function isOf(file: PdfFile, type: Exclude<PlaceType, { readonly kind: 'ONE_OF' 
     case 'VALUE':
       return isValue(object);
     case 'PLAIN':
-      return !(object instanceof PdfStream) && (isValue(object) || isArray(object) || object instanceof PdfDictionary);
+      return isValue(object) || isArray(object) || object instanceof PdfDictionary;
     case 'STREAM':
       return object instanceof PdfStream && (!type.isForm || isForm(file, object.dictionary));
     case 'ARRAY':

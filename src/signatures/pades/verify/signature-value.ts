@@ -117,7 +117,7 @@ function withoutCms(file: PdfFile, dictionary: PdfDictionary): ReadSignature {
       const weakness = strengthFault(key);
       if (weakness !== undefined) throw new SignatureBroken(weakness);
       const algorithm = { scheme: 'RSA_PKCS1', hash: 'sha1' } as const;
-      if (key.asymmetricKeyType !== 'rsa' || !hasSoundExponent(key) || !valueVerifies(key, algorithm, covered('sha1'), value.content))
+      if (!hasSoundExponent(key) || !valueVerifies(key, algorithm, covered('sha1'), value.content))
         throw new SignatureBroken('has a value that does not verify');
       return obsoleteIn(key, ['sha1']);
     },
@@ -142,7 +142,7 @@ function checkSigners(
   hashWithin?: HashName,
 ): string | undefined {
   try {
-    const obsolete = parsing(() => checkSignerInfos(signerInfos, certificates, { contentType, digestBy, hashWithin }));
+    const obsolete = checkSignerInfos(signerInfos, certificates, { contentType, digestBy, hashWithin });
     return obsolete.length === 0 ? undefined : obsolete.join(', ').replace(numberOfOne, '');
   } catch (error) {
     if (error instanceof SignatureBroken) throw new SignatureBroken(error.message.replace(numberOfOne, ''), { cause: error });

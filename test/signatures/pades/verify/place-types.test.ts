@@ -29,6 +29,9 @@ const file = opened(
     25: { entries: '/Type /XObject', bytes },
     26: '/Form',
     27: { entries: '/Subtype 26 0 R', bytes },
+    28: '/XObject',
+    29: { entries: '/Type 28 0 R /Subtype /Form', bytes },
+    30: { entries: '/Type 26 0 R /Subtype /Form', bytes },
   }),
 );
 
@@ -116,13 +119,18 @@ const rows: readonly (readonly [string, PlaceType, readonly string[], readonly s
     appearances,
     [
       '<<>>',
-      ...['N', 'R', 'D'].flatMap((key) => [`<</${key} 21 0 R>>`, `<</${key} <</On 21 0 R /Off 22 0 R>>>>`, `<</${key} 27 0 R>>`]),
+      ...['N', 'R', 'D'].flatMap((key) => [
+        `<</${key} 21 0 R>>`,
+        `<</${key} <</On 21 0 R /Off 22 0 R>>>>`,
+        `<</${key} 27 0 R>>`,
+        `<</${key} 29 0 R>>`,
+      ]),
       '<</N <<>>>>',
     ],
     [
       '<</X 21 0 R>>',
       ...['N', 'R', 'D'].flatMap((key) => [`<</${key} 20 0 R>>`, `<</${key} <</On 23 0 R>>>>`, `<</${key} [21 0 R]>>`]),
-      ...['23', '24', '25'].map((number) => `<</N ${number} 0 R>>`),
+      ...['23', '24', '25', '30'].map((number) => `<</N ${number} 0 R>>`),
       '<</N <</On <</Off 21 0 R>>>>>>',
       '<</N null>>',
     ],

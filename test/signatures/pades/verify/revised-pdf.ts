@@ -198,12 +198,12 @@ export function tokenFor(bytes: Uint8Array): Promise<Uint8Array> {
   return stampToken(createHash('sha256').update(bytes).digest());
 }
 
-/** `imprint`: a SHA-256 digest. */
-export async function stampToken(imprint: Uint8Array): Promise<Uint8Array> {
+/** `imprint`: a digest, by SHA-256 unless another algorithm is given. */
+export async function stampToken(imprint: Uint8Array, algorithmDer = hashAlgorithmIdentifier('sha256')): Promise<Uint8Array> {
   const { certificate, issuers, algorithm, privateKey } = usualSigner();
   const info = tstInfoDer({
     ...{ policy: '1.2.3', serialNumber: Buffer.of(1), time: new Date(), accuracy: undefined, ordering: false, nonce: undefined },
-    imprintDer: der.sequence(hashAlgorithmIdentifier('sha256'), der.octetString(imprint)),
+    imprintDer: der.sequence(algorithmDer, der.octetString(imprint)),
     authorityName: certificate.subject,
   });
   const signer = {
