@@ -86,7 +86,7 @@ export async function logExtent(directory: string, { head, commits }: SnapshotFa
         account = record.account;
       }
       extent.bytes = end;
-      extent.last = { n: headOf(line)?.n ?? (last?.n ?? 0) + 1, hash: lineHash(line) };
+      extent.last = { n: headOf(line)?.n ?? ((extent.last ?? last)?.n ?? 0) + 1, hash: lineHash(line) };
     }
     last = extent.last ?? last;
     if (extent.bytes > 0) files.push({ name, path, bytes: extent.bytes });

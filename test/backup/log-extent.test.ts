@@ -33,10 +33,15 @@ const checkpoint = (kept: number): Entry => ({
 
 /** Writes a log; answers the places of its records. */
 function write(...entries: readonly Entry[]): Place[] {
-  let place: Place = beginning;
+  return writeBehind(beginning, 1, ...entries);
+}
+
+/** Writes more of it, into a file with this number. */
+function writeBehind(previous: Place, file: number, ...entries: readonly Entry[]): Place[] {
+  let place = previous;
   return entries.map((entry) => {
     const line = chainedLine(place, time, entryBody(entry));
-    appendFileSync(join(directory, fileName(1)), `${line}\n`);
+    appendFileSync(join(directory, fileName(file)), `${line}\n`);
     place = { n: place.n + 1, hash: lineHash(line) };
     return place;
   });
@@ -80,7 +85,36 @@ describe('the part of an audit log that belongs to a state', () => {
     await expect(logExtent(directory, facts(point), { ...point, file: 1 })).rejects.toThrow(PointPassed);
   });
 
+  it('ends in an earlier file where the newest one begins with such a change', async () => {
+    const places = write(opening, committed('a'));
+    const end = places.at(-1) ?? beginning;
+    const [next] = writeBehind(end, 2, committed('b'), committed('c'));
+    const found = await logExtent(directory, facts(end), undefined);
+    expect(found).toMatchObject({ last: end, later: 2, files: [{ name: fileName(1), bytes: expect.any(Number) as number }] });
+    expect(found.files).toHaveLength(1);
+    const both = await logExtent(directory, facts(end, ['b']), undefined);
+    expect(both).toMatchObject({ last: next, later: 1, files: [{ name: fileName(1) }, { name: fileName(2) }] });
+  });
+
+  it('counts a line that cannot be read as one record', async () => {
+    const damaged = (file = 1): Place => {
+      appendFileSync(join(directory, fileName(file)), 'damaged\n');
+      return { n: 0, hash: lineHash(Buffer.from('damaged')) };
+    };
+    const { hash } = damaged();
+    expect((await logExtent(directory, facts(undefined), undefined)).last).toEqual({ n: 1, hash });
+    rmSync(join(directory, fileName(1)));
+    const places = write(opening, committed('a'), committed('b'));
+    damaged();
+    damaged();
+    expect(await logExtent(directory, facts(places.at(-1)), undefined)).toMatchObject({ last: { n: 5, hash }, later: 0 });
+    damaged(2);
+    expect(await logExtent(directory, facts(places.at(-1)), undefined)).toMatchObject({ last: { n: 6, hash }, later: 0 });
+  });
+
   it('is refused if the log lacks records that the state knows', async () => {
+    const nowhere = logExtent(directory, facts({ n: 1, hash: '' }), undefined);
+    await expect(nowhere).rejects.toThrow('ends at record 0, but the state store knows it up to record 1');
     const [first] = write(opening);
     await expect(logExtent(directory, facts({ n: 5, hash: first?.hash ?? '' }), undefined)).rejects.toThrow('knows it up to record 5');
   });

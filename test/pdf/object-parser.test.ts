@@ -137,6 +137,14 @@ describe('an object', () => {
     expect(() => parsed(`[${value.repeat(9_000_000 / value.length)}]`)).toThrow('too many values');
   });
 
+  it('is refused if its strings are long together, each with 160 bytes beside its own', () => {
+    // An array takes 64 bytes, and an object 64 MiB.
+    const left = 64 * 1024 * 1024 - 64 - 2 * 160;
+    const strings = (bytes: number): string => `[(${'x'.repeat(left / 2)})<${'00'.repeat(bytes)}>]`;
+    expect(parsed(strings(left / 2))).toHaveLength(2);
+    expect(() => parsed(strings(left / 2 + 1))).toThrow('too many values');
+  });
+
   it('may be an array of a million numbers', () => {
     expect(parsed(`[${'7 '.repeat(1_000_000)}]`)).toHaveLength(1_000_000);
   });

@@ -80,6 +80,7 @@ function labelOf(part: keyof Labels, language: Language): Label {
   return { beside, inline: `${beside}${language === 'fr' ? '\u00a0' : ''}: ` };
 }
 
-function reasonWords({ commitmentText, commitments }: SignedProperties, language: Language): string | undefined {
-  return commitmentText ?? (commitments.length === 0 ? undefined : commitments.map((one) => commitmentWords[language][one]).join(', '));
+/** Nothing where there is no reason. */
+function reasonWords({ commitmentText, commitments }: SignedProperties, language: Language): string {
+  return commitmentText ?? commitments.map((one) => commitmentWords[language][one]).join(', ');
 }
