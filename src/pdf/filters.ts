@@ -282,7 +282,7 @@ function withoutPng(bytes: Uint8Array, rowBytes: number, pixelBytes: number): Ui
       const guess = kind === 1 ? left : kind === 2 ? above : kind === 3 ? (left + above) >> 1 : kind === 4 ? paeth(left, above, corner) : 0;
       output[to + index] = (bytes[from + 1 + index] ?? 0) + guess;
     }
-    written += Math.max(0, count);
+    written += count;
   }
   return output.subarray(0, written);
 }
