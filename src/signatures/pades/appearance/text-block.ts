@@ -47,7 +47,7 @@ interface Row {
   readonly typefaces: readonly Typeface[];
   /** In parts of the font size. */
   readonly indent: number;
-  /** Distance to the row before in parts of the font size. */
+  /** Distance to the row before, if there is one, in parts of the font size. */
   readonly step: number;
 }
 
@@ -98,14 +98,14 @@ function rowsOf(paragraphs: readonly Measured[], labelWidth: number, width: numb
   const column = labelWidth + labelGap;
   const isBeside = labelWidth > 0 && width - column >= width * valueShareMin;
   let isAnyTorn = false;
-  const rows = paragraphs.flatMap(({ label, typefaces, breakable }, index) => {
+  const rows = paragraphs.flatMap(({ label, typefaces, breakable }) => {
     const indent = isBeside && label !== undefined ? column : 0;
     const { lines, isTorn } = (isBeside ? breakable.beside : breakable.inline).broken((width - indent) * 1000);
     if (isTorn) isAnyTorn = true;
     return lines.map((text, line) => ({
       ...{ text, typefaces, indent },
       label: isBeside && line === 0 ? label?.beside : undefined,
-      step: leading + (line === 0 && index > 0 ? paragraphGap : 0),
+      step: leading + (line === 0 ? paragraphGap : 0),
     }));
   });
   return { rows, isTorn: isAnyTorn };
@@ -122,7 +122,7 @@ function cut(rows: readonly Row[], area: Area, fontSize: number): readonly Row[]
   while (count > 1 && heightOf(rows.slice(0, count)) * fontSize > area.height) count -= 1;
   const last = rows[count - 1];
   if (count === rows.length || last === undefined) return rows;
-  return [...rows.slice(0, count - 1), { ...last, text: `${last.text.slice(0, Math.max(0, last.text.length - 2))}…` }];
+  return [...rows.slice(0, count - 1), { ...last, text: `${last.text.slice(0, -2)}…` }];
 }
 
 function drawn(rows: readonly Row[], area: Area, fontSize: number, style: BlockStyle): readonly DrawnText[] {

@@ -11,6 +11,7 @@ import { signPdf } from '../sign-pdf.ts';
 const image = pngOf(60, 40, [10, 200, 30]);
 const now = new Date('2026-11-24T14:04:05Z');
 const placed = { absolute: true, x: 30, y: 50 };
+const nothing = { renderNameVisible: false, renderDateVisible: false, renderLocationVisible: false };
 const everything = { renderReasonVisible: true, renderLocationVisible: true, renderIdentifierVisible: true, renderLabelVisible: true };
 const signedProperties = {
   ...{ commitmentTypeId: 'APPROVAL' },
@@ -68,6 +69,15 @@ describe('the appearance of a signature is drawn as it always was', () => {
     ['struck', { ...placed, fontName: 'COURIER', fontStyle: 'STRIKETHROUGH', width: 90, height: 20 }, {}, 'en'],
     ['symbols', { ...placed, fontName: 'SYMBOL', freeText: 'abg', renderLabelVisible: true }, {}, 'en'],
     ['marks', { ...placed, freeText: '\u0639\u064e\u0628\u064f q\u0302\u0323 AV' }, {}, 'en'],
+    ['large', { ...placed, renderName: true, width: 500, height: 400 }, {}, 'en'],
+    ['tiny-text', { ...placed, renderName: true, width: 2, height: 2 }, {}, 'en'],
+    ['name-alone', { ...placed, ...nothing, renderName: true, width: 120, height: 20 }, {}, 'en'],
+    ['large-name-alone', { ...placed, ...nothing, renderName: true, width: 300, height: 100 }, {}, 'en'],
+    ['labels-in-another-font', { ...placed, renderLabelVisible: true, fontName: 'TIMES_ROMAN' }, {}, 'en'],
+    ['name-in-symbols', { ...placed, renderName: true, fontName: 'SYMBOL' }, {}, 'en'],
+    ['of-one-weight', { ...placed, renderName: true, fontStyle: 'BOLD_ITALIC' }, {}, 'en'],
+    ['narrow-picture', { ...placed, image: pngOf(4, 40, [10, 200, 30]), width: 240, height: 60 }, {}, 'en'],
+    ['size-of-its-own', { ...placed, ...nothing, freeText: 'One Two Three', fontSize: 12, width: 84, height: 60 }, {}, 'en'],
     ['tiny', { ...placed, image, width: 4, height: 3 }, {}, 'en'],
   ])('%s', async (name, visibleSignature, pdf, language) => {
     await expect(appearanceIn(visibleSignature, pdf, language)).toMatchFileSnapshot(`drawn/${name}.txt`);

@@ -113,6 +113,7 @@ describe('a block of text', () => {
     const [first, ...others] = textBlock([paragraph('Maximilian')], { ...area, width }, style);
     expect(others).toEqual([]);
     expect(first?.fontSize).toBeLessThanOrEqual(6);
+    expect(textBlock([paragraph('Maximilian'), paragraph('A')], { ...area, width }, style)).toHaveLength(2);
     const torn = textBlock([paragraph('Maximilian')], { ...area, width: widthOf('Maximilian') * 3 }, style);
     expect(torn.length).toBeGreaterThan(1);
     expect(torn[0]?.fontSize).toBe(10);
@@ -123,6 +124,8 @@ describe('a block of text', () => {
     const height = 4 * (0.95 + 1.36);
     expect((block(paragraphs, {}, { height: height + 0.01 }) as [string][]).map(([text]) => text)).toEqual(['One', 'Seco…']);
     expect((block(paragraphs, {}, { height: height - 0.01 }) as [string][]).map(([text]) => text)).toEqual(['O…']);
+    expect((block(paragraphs, {}, { height: 1 }) as [string][]).map(([text]) => text)).toEqual(['O…']);
+    expect((block([paragraph('A'), paragraph('B')], {}, { height: 1 }) as [string][]).map(([text]) => text)).toEqual(['…']);
     expect((block([paragraph('One')], {}, { height: 1 }) as [string][]).map(([text]) => text)).toEqual(['One']);
   });
 });
