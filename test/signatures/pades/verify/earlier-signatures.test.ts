@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bytesInMemory } from '../../../../src/asn1/byte-source.ts';
-import { PdfDictionary, PdfReference } from '../../../../src/pdf/objects.ts';
+import { PdfDictionary, type PdfReference } from '../../../../src/pdf/objects.ts';
 import { checkEarlierSignatures } from '../../../../src/signatures/pades/verify/earlier-signatures.ts';
 import { openssl } from '../../../support/openssl.ts';
 import { smallPdf } from '../../../support/small-pdf.ts';
