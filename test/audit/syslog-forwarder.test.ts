@@ -140,6 +140,7 @@ describe('the message of a record', () => {
     ['a gap', '"kind":"open","gap":"x"', 4],
     ['an outage', '"kind":"outage","refused":1', 4],
     ['refused clients', '"kind":"refused-clients","count":1', 4],
+    ['secrets that were not compared', '"kind":"wrong-secrets","count":1', 4],
     ['rows that were changed from outside', '"kind":"request","tampered":"x","major":0', 1],
     ['rows that were changed, of a refused request', '"kind":"request","tampered":"x","major":2', 1],
     ['a checkpoint', '"kind":"checkpoint"', 5],

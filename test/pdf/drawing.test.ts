@@ -78,7 +78,13 @@ describe('a drawing', () => {
 
 describe('a font in a file', () => {
   /** The font with these glyphs. */
-  function written(glyphs: readonly Glyph[]): { readonly name: string; readonly toUnicode: string; readonly descendant: PdfDictionary } {
+  function written(glyphs: readonly Glyph[]): {
+    readonly name: string;
+    readonly toUnicode: string;
+    readonly descendant: PdfDictionary;
+    /** CIDSet. */
+    readonly set: string;
+  } {
     const revision = newRevision();
     const embedded = new EmbeddedFont(revision, face);
     for (const glyph of glyphs) embedded.code(glyph);
@@ -88,7 +94,14 @@ describe('a font in a file', () => {
     const descendants = dictionary.get('DescendantFonts');
     const descendant = revision.resolved(isArray(descendants) ? (descendants[0] ?? null) : null);
     if (!(descendant instanceof PdfDictionary)) throw new Error('no descendant');
-    return { name: objectText(dictionary.get('BaseFont')), toUnicode: textIn(revision.get(dictionary, 'ToUnicode')), descendant };
+    const descriptor = revision.get(descendant, 'FontDescriptor');
+    if (!(descriptor instanceof PdfDictionary)) throw new Error('no descriptor');
+    return {
+      name: objectText(dictionary.get('BaseFont')),
+      toUnicode: textIn(revision.get(dictionary, 'ToUnicode')),
+      descendant,
+      set: textIn(revision.get(descriptor, 'CIDSet')),
+    };
   }
   const characters = Array.from({ length: 94 }, (_, index) => String.fromCodePoint(0x21 + index));
 
@@ -97,6 +110,15 @@ describe('a font in a file', () => {
     for (const name of names) expect(name).toMatch(/^\/[A-Z]{6}\+Arimo-Regular$/);
     expect(new Set(names).size).toBe(names.length);
     expect(written([glyphOf('!')]).name).toBe(names[0]);
+  });
+
+  it('has a bit for each of its glyphs, and no other', () => {
+    const bits = (count: number): string => {
+      const { set } = written(characters.slice(0, count).map(glyphOf));
+      return Array.from(Buffer.from(set, 'latin1'), (byte) => byte.toString(2).padStart(8, '0')).join('');
+    };
+    // The glyph for missing characters is one more.
+    for (const count of [6, 7, 8, 15, 16]) expect(bits(count)).toBe('1'.repeat(count + 1).padEnd(8 * Math.ceil((count + 1) / 8), '0'));
   });
 
   it('has its glyphs once, with their widths, in the order in which they were used', () => {
