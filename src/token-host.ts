@@ -1,6 +1,7 @@
 import { programArguments } from './config/arguments.ts';
 import { loadTokenConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
+import type { TokenConfig } from './config/token-config.ts';
 import { beginProcess } from './service/own-process.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
@@ -8,6 +9,8 @@ import { withPriority } from './telemetry/journal-priority.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
 import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/exit-codes.ts';
+import { peersOf } from './token/host/peers.ts';
+import { leaveStartFailure } from './token/start-failure.ts';
 
 function say(level: 'error' | 'warn', message: string): void {
   process.stderr.write(`${withPriority(level, JSON.stringify({ level, message }))}\n`);
@@ -25,6 +28,7 @@ if (flags['with-parent']) {
   process.stdin.resume();
 }
 let host: RunningHost | undefined;
+let config: TokenConfig | undefined;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     if (host === undefined) process.exit(0);
@@ -35,15 +39,29 @@ try {
   const manager = serviceManager(process.env, process.pid, (reason) => {
     say('warn', `the service manager accepts no message: ${reason}`);
   });
-  const config = loadTokenConfig(configPath);
+  config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
   host = await runHost(config, { servedBy: flags['for-operator'] ? 'operator' : 'service' });
   // Calls of the module have their own deadlines; only this thread is left to watch.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
 } catch (error) {
+  const code = exitCodeOf(error);
   say('error', reasonOf(error));
-  process.exit(
-    error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
-  );
+  if (config?.host === 'external') tellDaemon(config, code, reasonOf(error));
+  process.exit(code);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof HostStartError) return error.exitCode;
+  return error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed;
+}
+
+/** Whoever started this host sees only its exit code and its log. */
+function tellDaemon(tokenConfig: TokenConfig, code: number, reason: string): void {
+  try {
+    leaveStartFailure(tokenConfig.socketPath, peersOf(tokenConfig, process.getuid?.() ?? 0).socketMode, code, reason);
+  } catch (error) {
+    say('warn', `the daemon cannot be told why: ${reasonOf(error)}`);
+  }
 }

@@ -9,13 +9,17 @@ import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from '
 import { comparisonView, confirmState } from './state-commands.ts';
 import type { StatusView } from './views.ts';
 
-export interface StandByContext {
+/** What is there of a service that cannot serve yet. */
+interface StandingBy {
   readonly store: StateStore;
   readonly config: Config;
   readonly configPath: string;
   readonly startedAt: Date;
-  readonly comparison: StateComparison;
   readonly log: Logger;
+}
+
+export interface StandByContext extends StandingBy {
+  readonly comparison: StateComparison;
   /** Called once the operator has confirmed. */
   readonly confirmed: () => void;
 }
@@ -30,20 +34,38 @@ export const whatToDo = 'see signetctl state compare, then restore the right sto
  * state or confirm it.
  */
 export async function runInStandBy(context: StandByContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
+  return answered(context, request, async () => carryOut(context, request, uid));
+}
+
+export interface WithoutTokenContext extends StandingBy {
+  /** The part that is not ready, and why. */
+  readonly fault: () => { readonly part: string; readonly reason: string };
+}
+
+/** Executes commands while there is no token host: only `status`. */
+export async function runWithoutToken(context: WithoutTokenContext, request: AdminRequest): Promise<AdminAnswer> {
+  const { part, reason } = context.fault();
+  return answered(context, request, async () => {
+    if (request.command === 'status') return { result: await standByStatus(context, { [part]: reason }) };
+    throw new CommandRefused(`signetd waits for its token and does nothing else: ${reason}`);
+  });
+}
+
+async function answered({ log }: StandingBy, { command }: AdminRequest, work: () => Promise<Done>): Promise<AdminAnswer> {
   try {
-    const { result, notes = [] } = await carryOut(context, request, uid);
+    const { result, notes = [] } = await work();
     return { outcome: 'done', result, notes: [...notes] };
   } catch (error) {
     if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
     const reason = reasonOf(error);
-    context.log.error('a command of signetctl failed', { command: request.command, reason });
+    log.error('a command of signetctl failed', { command, reason });
     return { outcome: 'failed', faults: [`${reason}; it is not certain that nothing was changed: check before you repeat the command`] };
   }
 }
 
 async function carryOut(context: StandByContext, request: AdminRequest, uid: number): Promise<Done> {
   const { store, config, comparison, log } = context;
-  if (request.command === 'status') return { result: await standByStatus(context) };
+  if (request.command === 'status') return { result: await standByStatus(context, { stateAge: `${ageInWords(comparison)}; ${whatToDo}` }) };
   if (request.command === 'state compare') return { result: await comparisonView(store, comparison) };
   if (request.command === 'state confirm') {
     const done = await confirmState(store, config.audit, {
@@ -59,7 +81,10 @@ async function carryOut(context: StandByContext, request: AdminRequest, uid: num
   throw new CommandRefused(`signetd is waiting for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
 }
 
-async function standByStatus({ store, config, configPath, startedAt, comparison }: StandByContext): Promise<StatusView> {
+async function standByStatus(
+  { store, config, configPath, startedAt }: StandingBy,
+  faults: Readonly<Record<string, string>>,
+): Promise<StatusView> {
   const { api } = config.listeners;
   return {
     ...{ version: version(), pid: process.pid, started: startedAt.toISOString(), configuration: configPath },
@@ -69,7 +94,7 @@ async function standByStatus({ store, config, configPath, startedAt, comparison 
     state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
     audit: { enabled: true, writable: true, lastCheckpoint: null, recordsSinceCheckpoint: 0 },
     ...{ tokenWaitingRequests: 0, keysLeft: [] },
-    faults: { stateAge: `${ageInWords(comparison)}; ${whatToDo}` },
+    faults,
     warnings: {},
   };
 }

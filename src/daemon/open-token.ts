@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { outcomeOf } from '../token/client/answers.ts';
 import { TokenClient } from '../token/client/token-client.ts';
-import type { Token } from '../token/token.ts';
+import { TokenUnavailable, type Token } from '../token/token.ts';
 import { checkKeyTypes, macKeyOptions } from './key-options.ts';
 import type { Parts } from './parts.ts';
 
@@ -40,12 +40,14 @@ export interface OpenedToken {
 
 /**
  * Starts the token host and checks that the token can do what the configuration asks of it.
+ * @param without called if a host that is started elsewhere does not serve
  * @throws {Error} where it cannot
  */
 export async function openToken(
   config: Config,
   configPath: string,
   { parts, store, metrics, log }: { readonly parts: Parts; readonly store: StateStore; readonly metrics: Metrics; readonly log: Logger },
+  without: (token: TokenClient, cause: TokenUnavailable) => Promise<never>,
 ): Promise<OpenedToken> {
   const calls = metrics.tokenCalls();
   const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
@@ -53,7 +55,13 @@ export async function openToken(
   });
   parts.opened('token', token, async () => token.stop());
   metrics.tokenState({ ready: () => token.ready, waiting: () => token.waiting });
-  await token.start();
+  try {
+    await token.start();
+  } catch (error) {
+    // A host that this process starts ends with it, and so does the attempt.
+    if (!(error instanceof TokenUnavailable) || config.token.host === 'spawn') throw error;
+    await without(token, error);
+  }
   await establishMacKey(store, token, macKeyOptions(config, log));
   checkKeyTypes(config, token);
   const outsideUses = new OutsideUses();

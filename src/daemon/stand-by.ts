@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AdminSocket } from '../admin/admin-socket.ts';
-import { runInStandBy, whatToDo } from '../admin/stand-by-commands.ts';
+import type { AdminAnswer, AdminRequest } from '../admin/protocol.ts';
+import { runInStandBy, runWithoutToken, whatToDo } from '../admin/stand-by-commands.ts';
 import { noAudit } from '../audit/audit.ts';
-import { ageInWords, compareState, type StateComparison } from '../audit/compare-state.ts';
+import { ageInWords, compareState } from '../audit/compare-state.ts';
 import type { Config } from '../config/config.ts';
 import { MalformedRequests } from '../http/limits/malformed.ts';
 import { createApiListener } from '../http/tls/mtls-listener.ts';
@@ -14,9 +16,13 @@ import { Watchdog } from '../service/watchdog.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { processMetrics, type Metrics } from '../telemetry/metrics.ts';
+import type { TokenClient } from '../token/client/token-client.ts';
+import type { TokenUnavailable } from '../token/token.ts';
 import { listenAll, watchServers } from './listeners.ts';
 import type { Parts } from './parts.ts';
 import { stopAtSignals } from './stopping.ts';
+
+const tokenPollMs = 200;
 
 interface Start {
   readonly config: Config;
@@ -32,6 +38,17 @@ interface Start {
   readonly parts: Parts;
 }
 
+/** What the service waits for before it can serve anybody. */
+interface Waiting {
+  /** For callers and strangers: that it waits, and not why. */
+  readonly refusal: string;
+  /** The part that is not ready, and why at this moment. */
+  readonly fault: () => { readonly part: string; readonly reason: string };
+  readonly run: (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
+  /** Resolves when the next process can go on. */
+  readonly over: Promise<void>;
+}
+
 /**
  * Before anything is done with the state store: one that is older than the audit log would make
  * good again what was revoked since, so nothing is served from it, and nothing in it changes, until
@@ -40,21 +57,46 @@ interface Start {
  * there.
  */
 export async function standByWhileOlder(start: Start): Promise<void> {
-  const { config, store } = start;
+  const { config, store, log } = start;
   if (!config.audit.enabled) return;
   const comparison = await compareState(store, config.audit);
-  if (comparison.isOlder) await standBy(start, comparison);
-}
-
-async function standBy(
-  { config, configPath, startedAt, store, log, manager, sockets, draining, metrics, parts }: Start,
-  comparison: StateComparison,
-): Promise<never> {
+  if (!comparison.isOlder) return;
   const age = ageInWords(comparison);
   log.error('the service is not ready until an operator decides', { reason: age, todo: whatToDo });
-  // Callers and strangers learn that it waits, and not for what.
-  const refused = (): Problem =>
-    new Problem(503, 'the service waits for its operator', { headers: { 'Retry-After': '60', Connection: 'close' } });
+  const confirmed = Promise.withResolvers<void>();
+  const context = { ...start, comparison, confirmed: confirmed.resolve };
+  await standBy(start, {
+    refusal: 'the service waits for its operator',
+    fault: () => ({ part: 'stateAge', reason: `${age}; ${whatToDo}` }),
+    run: async (request, uid) => runInStandBy(context, request, uid),
+    over: confirmed.promise,
+  });
+}
+
+/**
+ * Waits for a token host that the service manager starts. It does not give up: the next start of this
+ * process would have the manager start a host again that has ended for good, since its token refused
+ * the PIN. Never returns: the process ends once a host serves, and the next one goes on from there.
+ */
+export async function standByWithoutToken(start: Start, token: TokenClient, cause: TokenUnavailable): Promise<never> {
+  const { log } = start;
+  const reason = (): string => token.hostFault ?? cause.message;
+  const fault = (): { part: string; reason: string } => ({ part: 'token', reason: reason() });
+  log.error('the service is not ready until the token can be used', { reason: reason() });
+  return standBy(start, {
+    refusal: 'the service waits for its token',
+    fault,
+    run: async (request) => runWithoutToken({ ...start, fault }, request),
+    over: serving(token),
+  });
+}
+
+async function serving(token: TokenClient): Promise<void> {
+  while (!token.ready) await delay(tokenPollMs);
+}
+
+async function standBy({ config, log, manager, sockets, draining, metrics, parts, store }: Start, waiting: Waiting): Promise<never> {
+  const refused = (): Problem => new Problem(503, waiting.refusal, { headers: { 'Retry-After': '60', Connection: 'close' } });
   const malformed = new MalformedRequests();
   const apiListener = createApiListener(
     config.listeners.api,
@@ -83,27 +125,29 @@ async function standBy(
           { closed: () => undefined },
         );
   processMetrics(metrics.registry);
-  const health = { ready: async () => Promise.resolve({ stateAge: `${age}; ${whatToDo}` }), warnings: () => ({}) };
+  const faults = (): Record<string, string> => {
+    const { part, reason } = waiting.fault();
+    return { [part]: reason };
+  };
+  const health = { ready: async () => Promise.resolve(faults()), warnings: () => ({}) };
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const servers = { api: apiListener.server, operations: operationsServer, public: publicServer };
   watchServers(servers, { draining, parts });
   const watchdog = new Watchdog(manager, [{ name: 'database thread', check: async () => store.answer() }], (name, reason) => {
     log.error('a part of the service no longer responds', { name, reason });
   });
-  const confirmed = Promise.withResolvers<void>();
-  const context = { store, config, configPath, startedAt, comparison, log, confirmed: confirmed.resolve };
-  const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runInStandBy(context, request, uid));
+  const adminSocket = await AdminSocket.open(config.admin, log, waiting.run);
   parts.opened('admin socket', adminSocket, async () => adminSocket.close());
   const stop = stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },
     drainSeconds: () => config.limits.drainSeconds,
     endAdministration: async () => adminSocket.close(),
   });
-  void confirmed.promise.then(stop);
   const { operations } = await listenAll(servers, config.listeners, sockets);
-  log.info('waiting for the operator', { operations, admin: config.admin.socketPath });
+  log.info(waiting.refusal, { operations, admin: config.admin.socketPath });
   watchdog.start();
   // It has come as far as it can by itself: whoever started it need not wait.
-  manager.ready(`not ready: ${age}`);
+  manager.ready(`not ready: ${waiting.fault().reason}`);
+  void waiting.over.then(stop);
   return new Promise<never>(() => undefined);
 }

@@ -51,7 +51,7 @@ import { PublishedServices } from './published-services.ts';
 import { serviceHealth } from './readiness.ts';
 import { Reminders } from './reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
-import { standByWhileOlder } from './stand-by.ts';
+import { standByWhileOlder, standByWithoutToken } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
 import { warmUp } from '../twoddoc/code-picture.ts';
 
@@ -123,10 +123,13 @@ export async function startService(start: Start): Promise<void> {
 }
 
 /** Opens everything that requests use. */
-async function openServices({ config, configPath, log, parts, store, metrics, reloader, draining }: Base): Promise<OpenedServices> {
+async function openServices(base: Base): Promise<OpenedServices> {
+  const { config, configPath, log, parts, store, metrics, reloader, draining } = base;
   const { registry } = metrics;
   const inForce = (): Config => reloader.config;
-  const { token, recordedToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log });
+  const { token, recordedToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log }, async (waited, cause) =>
+    standByWithoutToken(base, waited, cause),
+  );
   const authorities = await openAuthorities(recordedToken, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
   const clients = new ClientRegistry(store);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasForm, isPattern, logIn, WrongPin } from '../../src/token/host/pin.ts';
+import { RefusedPin } from '../../src/token/host/refused-pin.ts';
 import { openSession, pkcs11Code, type Session } from '../../src/token/host/session.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { DirectToken } from './direct-token.ts';
@@ -9,9 +10,12 @@ const [loggedOut, loggedIn] = [2, 3];
 
 describe('the login', () => {
   let token: DirectToken;
+  let refused: RefusedPin;
 
   beforeAll(() => {
     token = new DirectToken();
+    refused = new RefusedPin(token.scratch.directory, 'own');
+    refused.reserve();
     token.module.C_Logout(token.session.handle);
   });
   afterAll(() => {
@@ -24,7 +28,7 @@ describe('the login', () => {
   function tried(text: string, session: Session = token.session): unknown {
     const pin = Buffer.from(text);
     try {
-      logIn(session, token.path, pin);
+      logIn(session, token.path, pin, { serial: 'a', refused });
       return undefined;
     } catch (error) {
       return error;
@@ -38,6 +42,11 @@ describe('the login', () => {
     const error = tried('000000');
     expect(error).toBeInstanceOf(WrongPin);
     expect(String(error)).toContain('the token refuses the PIN (0xa0)');
+    expect(state()).toBe(loggedOut);
+  });
+
+  it('presents a PIN that was refused no second time, whatever was tried in between', () => {
+    expect(String(tried('000000'))).toMatch(/^Error: the token refused this PIN at .+ \(0xa0\), and it is not tried again/);
     expect(state()).toBe(loggedOut);
   });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { administrationStep } from '../../audit/audited-request.ts';
 import { recordingToken } from '../../audit/use-recorder.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
+import { accountDirectoryOf } from '../../config/token-config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { Step } from '../../state/step.ts';
@@ -79,7 +80,8 @@ async function withHostOfOwn<T>(
   const ownConfigPath = join(directory, 'token.json');
   // The file has references to secrets, but no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });
-  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true, tokenOwner });
+  const serviceAccount = accountDirectoryOf(configured);
+  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true, tokenOwner, serviceAccount });
   try {
     await token.start();
     const uses: string[] = [];

@@ -42,6 +42,11 @@ export function addTokenCommands(program: Command, runs: Runs): void {
     ({ ProbeOptions, tokenProbe }) => [ProbeOptions, tokenProbe],
   );
   runs(
+    token.command('retry-pin').description('let the token host try once more a PIN that the token refused'),
+    async () => import('./retry-pin.ts'),
+    ({ tokenRetryPin }) => [NoOptions, tokenRetryPin],
+  );
+  runs(
     token
       .command('init')
       .description('initialise a token and set its user PIN; only while signetd is stopped')

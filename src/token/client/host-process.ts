@@ -4,6 +4,7 @@ import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { processFlags } from '../../service/node-flags.ts';
 import { exitCodes, refusalExitCodes } from '../host/exit-codes.ts';
+import { refusedPinEnvironment } from '../host/place-of-refused-pin.ts';
 import { ownerEnvironment, type TokenOwner } from '../host/token-owner.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
 import { HostOutput, type HostLine } from './host-output.ts';
@@ -22,6 +23,8 @@ export type HostSettings = TokenConfig & {
   readonly servesOperator: boolean;
   /** The user that a host for an operator becomes. Undefined: that of this process. */
   readonly tokenOwner?: TokenOwner | undefined;
+  /** The account directory of the service's host, for a host of an operator. */
+  readonly serviceAccount?: string | undefined;
 };
 
 /**
@@ -43,6 +46,7 @@ export class HostProcess {
         ...(config.servesOperator ? credentials() : {}),
         ...config.environment,
         ...ownerEnvironment(config.tokenOwner),
+        ...refusedPinEnvironment(config.serviceAccount),
       },
     });
     this.#child = child;

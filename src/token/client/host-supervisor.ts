@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HostLink, type LinkEvents } from './host-link.ts';
 import { HostProcess, type HostSettings } from './host-process.ts';
+import { readStartFailure, type StartFailure } from '../start-failure.ts';
 import { PinRefusedError, type HostRefusedError } from '../token.ts';
 import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
 import type { TokenRequest } from './request-lane.ts';
@@ -11,6 +12,8 @@ const restartPauseMs = 500;
 /** Pause after a host that was rejected. */
 const judgePauseMs = 1000;
 const startMaxMs = 30_000;
+/** How often the reason of a host's failed start is looked for. */
+const failureLookMs = 500;
 
 export interface SupervisorEvents extends LinkEvents {
   /** Returns why a connected host must not be used; undefined if it may be used. */
@@ -38,6 +41,8 @@ export class HostSupervisor {
   #over = false;
   #hasServed = false;
   #hostFault: string | undefined;
+  #startFailure: StartFailure | undefined;
+  #lookedAtMs = -Infinity;
   #lastReason = 'the token host does not answer';
 
   constructor(config: HostSettings, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
@@ -58,9 +63,14 @@ export class HostSupervisor {
     return this.#lastReason;
   }
 
-  /** Reason why the last connected host is not used. */
+  /** Reason why the last connected host is not used, or why the last one started elsewhere has ended. */
   get hostFault(): string | undefined {
-    return this.#hostFault;
+    return this.#hostFault ?? this.#startFailure?.message;
+  }
+
+  /** Why the last host that was started elsewhere could not start; undefined while one listens. */
+  get startFailure(): StartFailure | undefined {
+    return this.#startFailure;
   }
 
   /** Runs until it is stopped, or until a host refuses to start. */
@@ -132,16 +142,30 @@ export class HostSupervisor {
     try {
       const link = await HostLink.connect(this.#config.socketPath, this.#events);
       this.#link = link;
+      this.#startFailure = undefined;
       if (this.#over) link.close();
       return link;
     } catch (error) {
       if (isDenied(error)) {
         this.#lastReason = `${this.#config.socketPath}: permission denied; token.clientUser must be the daemon's user, which must be in the group of the socket`;
         this.#repeated.error(this.#lastReason);
+      } else {
+        // No host is listening yet.
+        this.#lookForStartFailure();
       }
-      // Otherwise no host is listening yet.
       return undefined;
     }
+  }
+
+  /** A host of the service manager leaves a reason, which may change from host to host. */
+  #lookForStartFailure(): void {
+    const now = performance.now();
+    if (this.#config.host !== 'external' || now - this.#lookedAtMs < failureLookMs) return;
+    this.#lookedAtMs = now;
+    this.#startFailure = readStartFailure(this.#config.socketPath);
+    if (this.#startFailure === undefined) return;
+    this.#lastReason = this.#startFailure.message;
+    this.#repeated.error(`the token host cannot start: ${this.#lastReason}`);
   }
 
   #startHost(): void {

@@ -10,7 +10,7 @@ import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   TokenUnavailable,
   type ClaimOutcome,
-  type HostRefusedError,
+  HostRefusedError,
   type MadeMac,
   type ProofOutcome,
   type Proofs,
@@ -41,6 +41,7 @@ import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
 import type { HostSettings } from './host-process.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
+import { refusalExitCodes } from '../host/exit-codes.ts';
 import { macKeyFault, macKeyRequests, messageRequests } from './service-requests.ts';
 import { SignatureMessages } from './signature-messages.ts';
 import { TokenRequests, type Part } from './token-requests.ts';
@@ -75,14 +76,14 @@ export class TokenClient implements Token {
 
   /**
    * @param servesOperator starts the host for an operator's command
-   * @param tokenOwner user that such a host becomes
+   * @param ofOperator what such a host is told
    */
   constructor(
     config: TokenConfig,
     configPath: string,
     log: TokenClientLog,
     observe: Observe = () => undefined,
-    { servesOperator = false, tokenOwner }: Partial<Pick<HostSettings, 'servesOperator' | 'tokenOwner'>> = {},
+    { servesOperator = false, ...ofOperator }: Partial<Pick<HostSettings, 'servesOperator' | 'tokenOwner' | 'serviceAccount'>> = {},
   ) {
     this.#config = config;
     this.#requests = new TokenRequests(config.callTimeoutSeconds * 1000 + marginMs);
@@ -112,12 +113,13 @@ export class TokenClient implements Token {
         dispatcher.failAll(refusal);
       },
     };
-    this.#supervisor = new HostSupervisor({ ...config, servesOperator, tokenOwner }, configPath, events, log);
+    this.#supervisor = new HostSupervisor({ ...config, servesOperator, ...ofOperator }, configPath, events, log);
   }
 
   /**
    * Starts the host (or waits for it) and returns once it serves.
-   * @throws {TokenUnavailable} after 30 s, or at once if the host refuses to start
+   * @throws {HostRefusedError} at once if the host refuses to start
+   * @throws {TokenUnavailable} after 30 s
    */
   async start(): Promise<void> {
     this.#supervised = true;
@@ -125,6 +127,10 @@ export class TokenClient implements Token {
     const deadlineMs = performance.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
       if (this.#refusal !== undefined) throw this.#refusal;
+      const elsewhere = this.#supervisor.startFailure;
+      if (elsewhere !== undefined && refusalExitCodes.includes(elsewhere.exitCode)) {
+        throw new HostRefusedError(elsewhere.message, elsewhere.exitCode);
+      }
       if (performance.now() > deadlineMs) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
       await delay(connectPollMs);
     }
@@ -153,8 +159,8 @@ export class TokenClient implements Token {
   }
 
   /**
-   * Reason why the running host is given no requests; undefined if it is used, or if none is
-   * running.
+   * Reason why the running host is given no requests, or why none could start; undefined if it is
+   * used, or if nobody knows.
    */
   get hostFault(): string | undefined {
     return this.#supervisor.hostFault;

@@ -7,10 +7,12 @@ import { moduleFile } from '../../config/module-file.ts';
 import { permit } from '../../service/unix-socket.ts';
 import { withPriority } from '../../telemetry/journal-priority.ts';
 import type { KeyId } from '../key-id.ts';
+import { removeStartFailure } from '../start-failure.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
 import { admits, peersOf, RefusedPeers, type Peers } from './peers.ts';
 import { takeHostDirectory, wrongSecretLimit } from './host-directory.ts';
+import { placeOfRefusedPin } from './place-of-refused-pin.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import type { ServedBy } from './purposes/purposes.ts';
@@ -54,6 +56,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   const peers = peersOf(config, process.getuid?.() ?? 0);
   const { profile, pin, modulePath } = prepare(config, servedBy === 'operator' ? 'anyone' : 'self');
   if (servedBy === 'operator') becomeTokenOwner();
+  const refusedPin = placeOfRefusedPin(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   const lock = takeHostDirectory(config);
@@ -86,6 +89,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
       macKey: shared?.macKey,
       probed: shared?.probed,
       accountDirectory: accountDirectoryOf(config),
+      refusedPin,
       accountRotateBytes: config.accountRotateBytes,
       wrongSecrets: { limit: wrongSecretLimit(config), changes: wrongSecretChanges },
     };
@@ -97,6 +101,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   if (shared === undefined) throw new Error('the host has no threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
+  removeStartFailure(config.socketPath);
   await greet(config.socketPath, { protocol: 8, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
+import { PinRefusedBefore, type RefusedPin } from './refused-pin.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 /** Exports of `native/pin.c`. */
@@ -28,12 +29,19 @@ function native(): PinNative {
 }
 
 /**
- * Logs a session in as the user, once, and wipes the PIN whatever the result.
+ * Logs a session in as the user, unless the token has refused this PIN before. A refusal is on the
+ * disk when this throws. Wipes the PIN whatever the result.
+ * @throws {PinRefusedBefore}
  * @throws {Error} with a CKR_ value as its `code`
  */
-export function logInWith(session: Session, modulePath: string, pin: Uint8Array): void {
+export function logInOnce(session: Session, modulePath: string, pin: Uint8Array, { serial, refused }: PinKeeping): void {
   try {
+    refused.check(serial, pin);
     native().logIn(modulePath, session.handle, pkcs11js.CKU_USER, pin);
+  } catch (error) {
+    const code = pkcs11Code(error);
+    if (code !== undefined && pinIsRefused(code)) refused.keep(serial, pin, code);
+    throw error;
   } finally {
     pin.fill(0);
   }
@@ -45,17 +53,26 @@ export function logInWith(session: Session, modulePath: string, pin: Uint8Array)
  */
 export class WrongPin extends Error {}
 
+/** The token that a PIN is for, and where its refusals are kept. */
+export interface PinKeeping {
+  /** CK_TOKEN_INFO.serialNumber. */
+  readonly serial: string;
+  readonly refused: RefusedPin;
+}
+
 /**
  * Logs the process in: once, through the anchor session. It never logs out, which would invalidate
  * all private handles of the process. Wipes the PIN.
+ * @throws {WrongPin} if the token refuses it, or did so before: then it is not presented again
  */
-export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): void {
+export function logIn(anchor: Session, modulePath: string, pin: Uint8Array, keeping: PinKeeping): void {
   try {
-    logInWith(anchor, modulePath, pin);
+    logInOnce(anchor, modulePath, pin, keeping);
   } catch (error) {
+    if (error instanceof PinRefusedBefore) throw new WrongPin(error.message, { cause: error });
     const code = pkcs11Code(error);
     if (code === ckr.USER_ALREADY_LOGGED_IN) return;
-    if (pinIsRefused(code)) throw new WrongPin(`the token refuses the PIN (0x${code?.toString(16)})`);
+    if (pinIsRefused(code)) throw new WrongPin(`the token refuses the PIN (0x${code?.toString(16)})`, { cause: error });
     throw error;
   }
 }

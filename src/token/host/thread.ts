@@ -18,6 +18,7 @@ import type { ModuleProfile } from './module-profile.ts';
 import { admits, type Peers } from './peers.ts';
 import { logIn, WrongPin } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
+import { RefusedPin } from './refused-pin.ts';
 import type { ServedBy } from './purposes/purposes.ts';
 import { tokenSessionFault } from './start-conditions.ts';
 import { loadModule, openSession, slotOf, type Session } from './session.ts';
@@ -50,6 +51,8 @@ export interface ThreadInput {
   /** Result of the first thread's probe; undefined for the first thread. */
   readonly probed: Probed | undefined;
   readonly accountDirectory: string;
+  /** Where refused PINs are kept (`RefusedPin`). */
+  readonly refusedPin: { readonly directory: string; readonly whose: 'own' | 'service' };
   readonly accountRotateBytes: number;
   /** `changes`: a counter that the threads share. */
   readonly wrongSecrets: { readonly limit: WrongSecretLimit; readonly changes: SharedArrayBuffer };
@@ -103,10 +106,14 @@ function start(): void {
   // The anchor session holds the login; nothing else happens in it.
   if (input.pin !== undefined) {
     const pin = input.pin;
-    const sessionFault = tokenSessionFault(input.threads, timed(() => module.C_GetTokenInfo(slot)).maxRwSessionCount);
+    const { maxRwSessionCount, serialNumber: serial } = timed(() => module.C_GetTokenInfo(slot));
+    const sessionFault = tokenSessionFault(input.threads, maxRwSessionCount);
     if (sessionFault !== undefined) throw new StartRefused(sessionFault, exitCodes.configurationWrong);
+    const { directory, whose } = input.refusedPin;
+    const refused = new RefusedPin(directory, whose);
+    if (whose === 'own') refused.reserve();
     timed(() => {
-      logIn(openSession(module, slot), input.modulePath, pin);
+      logIn(openSession(module, slot), input.modulePath, pin, { serial, refused });
     });
   }
   const session = timed(() => openSession(module, slot));

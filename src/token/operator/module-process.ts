@@ -1,11 +1,13 @@
 import { Module, SessionFlag } from 'graphene-pk11';
 import { loadTokenConfig } from '../../config/config.ts';
+import { accountDirectoryOf } from '../../config/token-config.ts';
 import { native } from '../../service/native.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';
-import { logInWith } from '../host/pin.ts';
+import { logInOnce } from '../host/pin.ts';
+import { PinRefusedBefore, RefusedPin } from '../host/refused-pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
 import { pkcs11Code, pkcs11js, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
@@ -23,6 +25,7 @@ import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
 native().guardMemory();
 const config = loadTokenConfig(process.argv[2] ?? '');
 const userPin = pinReader(config.pin);
+const refused = new RefusedPin(accountDirectoryOf(config), 'service');
 let loaded: Loaded | undefined;
 let session: Session | undefined;
 
@@ -132,7 +135,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer): Session 
     const candidate = slots.items(index);
     if (!candidate.handle.equals(slot)) continue;
     const opened = { module: module.lib, handle: candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION).handle };
-    logInWith(opened, path, pin);
+    logInOnce(opened, path, pin, { serial: module.lib.C_GetTokenInfo(slot).serialNumber, refused });
     return opened;
   }
   throw new TokenFailure('unreachable', 'the token is gone');
@@ -141,6 +144,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer): Session 
 function failureOf(error: unknown): { kind: TokenFailure['kind']; text: string } {
   if (error instanceof TokenFailure) return { kind: error.kind, text: error.message };
   const text = reasonOf(error);
+  if (error instanceof PinRefusedBefore) return { kind: 'pinRefused', text };
   if (error instanceof WireError || error instanceof RangeError) return { kind: 'unreachable', text };
   return faultWords(pkcs11Code(error), text);
 }
