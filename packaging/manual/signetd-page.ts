@@ -47,7 +47,7 @@ export function signetdPage(version: string, date: string): string {
       ...[
         ['1', 'The start failed; systemd tries again.'],
         ['69', 'Token host: the token lacks a required feature.'],
-        ['77', 'Token host: the token refuses the PIN. It is not tried again.'],
+        ['77', 'Token host: the token refuses the PIN, or did so before. The same PIN is not presented again (signetctl token retry-pin).'],
         ['78', 'The configuration is not valid.'],
       ].flatMap(([code = '', text = '']) => ['.TP', bold(code), roff(text)]),
       '.SH FILES',

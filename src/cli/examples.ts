@@ -49,6 +49,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['token slots', ['signetctl token slots']],
   ['token mechanisms', ['signetctl token mechanisms', 'signetctl token mechanisms --slot 0']],
   ['token inventory', ['signetctl token inventory']],
+  ['token retry-pin', ['signetctl token retry-pin']],
   ['token purpose', ['signetctl token purpose --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --purpose root']],
   ['token probe', ['signetctl token probe', 'signetctl token probe --full']],
   ['token init', ['signetctl token init --label signetd --so-pin file:/root/so-pin --pin file:/etc/signetd/pin']],
