@@ -7,10 +7,12 @@ import { copyModule, type ProductionModule } from './production-modules.ts';
 /** Where the program is installed. */
 export const programDirectory = 'usr/lib/signetd';
 
-/** Writes `/usr/lib/signetd`: the build, the npm packages that it loads, and Node as `runtime/node`. */
+/** Writes `/usr/lib/signetd` (and a place to mount it): the build, the npm packages that it loads, and Node as `runtime/node`. */
 export function writeProgram(project: string, root: string, modules: readonly ProductionModule[]): void {
   const program = join(root, programDirectory);
   mkdirSync(program, { recursive: true });
+  // The units see the program there that they started with.
+  mkdirSync(`${program}-running`);
   cpSync(join(project, 'dist'), join(program, 'dist'), { recursive: true, filter: (path) => isBuilt(path.slice(project.length + 1)) });
   cpSync(join(project, 'native-config'), join(program, 'native-config'), {
     recursive: true,

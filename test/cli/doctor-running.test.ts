@@ -37,3 +37,14 @@ it.each([
   expect(about).toEqual([{ part, state, text: expect.stringContaining(text) as string }]);
   expect(diagnosed({}).filter((one) => one.part === part)).toEqual([]);
 });
+
+it('doctor says that a restart is due where another version is installed than the one that runs', () => {
+  const about = runningService({ ...status, version: '0.0.1' }, [], false).filter(({ part }) => part === 'service');
+  expect(about).toEqual([
+    {
+      part: 'service',
+      state: 'warning',
+      text: `process ${status.pid} runs version 0.0.1, and ${status.version} is installed: restart signetd-token and signetd`,
+    },
+  ]);
+});

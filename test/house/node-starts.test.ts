@@ -49,7 +49,7 @@ test('every start of Node keeps SIGUSR1 from opening the inspector', () => {
 
 test.each([
   "spawn(process.execPath, ['dist/main.js', '--config', file]);",
-  'ExecStart=/usr/lib/signetd/runtime/node --jitless dist/token-host.js',
+  'ExecStart=/usr/lib/signetd-running/runtime/node --jitless dist/token-host.js',
   'exec /usr/lib/signetd/runtime/node /usr/lib/signetd/dist/cli.js "$@"',
   "execFileSync('node', ['dist/cli.js']);",
   'fork(script, [configPath], {\n  env: {},\n});',

@@ -78,7 +78,7 @@ test('the token host has no network, no device and no compiler; its PIN is a cre
 
 test('the daemon runs with the same arguments of Node under systemd as in a quickstart', () => {
   const unit = readFileSync(new URL('../../systemd/signetd.service', import.meta.url), 'utf8');
-  expect(unit).toContain(`ExecStart=/usr/lib/signetd/runtime/node ${nodeFlags.join(' ')} dist/main.js `);
+  expect(unit).toContain(`ExecStart=/usr/lib/signetd-running/runtime/node ${nodeFlags.join(' ')} dist/main.js `);
 });
 
 test('neither service leaves what it has in memory behind, nor reaches what the other one has', () => {

@@ -21,13 +21,16 @@ export function packageOfThisBuild(): string {
   return execFileSync('flock', [join(output, 'lock'), 'sh', '-c', once, output, ...make], { encoding: 'utf8' }).trim();
 }
 
-/** Writes to `output` what differs from a package by its version only. */
+/** Writes to `output` what differs from a package by its version only: that of the package, and what the program says of itself. */
 export function writeWithVersion(file: string, version: string, output: string): void {
   const content = mkdtempSync(join(tmpdir(), 'signetd-repacked-'));
   try {
     execFileSync('dpkg-deb', ['--raw-extract', file, content]);
     const control = join(content, 'DEBIAN/control');
     writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${version}`));
+    const described = join(content, 'usr/lib/signetd/package.json');
+    const text = readFileSync(described, 'utf8');
+    writeFileSync(described, text.replace(/"version": "[^"]+"/, `"version": "${version.replace(/-\d+$/, '')}"`));
     execFileSync('dpkg-deb', ['--root-owner-group', '-Znone', '--build', content, output], { stdio: 'ignore' });
   } finally {
     rmSync(content, { recursive: true });

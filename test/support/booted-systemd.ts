@@ -188,6 +188,7 @@ export class BootedSystemd {
   #installed(): string {
     const layer = join(this.#directory, 'usr-lib');
     for (const place of ['dist', 'node_modules', 'native-config', 'runtime']) mkdirSync(join(layer, 'signetd', place), { recursive: true });
+    mkdirSync(join(layer, 'signetd-running'));
     for (const place of ['package.json', 'runtime/node']) writeFileSync(join(layer, 'signetd', place), '');
     const units = ['signetd.service', 'signetd-token.service', 'signetd-api.socket', 'signetd-operations.socket', 'signetd-public.socket'];
     const files = [

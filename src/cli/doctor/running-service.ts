@@ -1,4 +1,5 @@
 import { unusableFile, type ClientView, type StatusView } from '../../admin/views.ts';
+import { version as installedVersion } from '../../telemetry/version.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 
 /** Warnings about what only the running service knows to end. */
@@ -29,7 +30,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
   ];
 }
 
-function service({ pid, version, started, notLoaded, lastReload }: StatusView, isFaulty: boolean): Diagnosis {
+function service({ pid, version, started, notLoaded, lastReload }: StatusView, isFaulty: boolean, installed = installedVersion()): Diagnosis {
   const refused = lastReload === null ? [] : lastReload.faults;
   if (isFaulty) {
     return warning(
@@ -43,6 +44,9 @@ function service({ pid, version, started, notLoaded, lastReload }: StatusView, i
     return warning('service', 'the file cannot be loaded as it is now: signetctl config check shows its faults');
   if (notLoaded.length > 0) {
     return warning('service', `its configuration differs from the file (${notLoaded.join(', ')}): run signetctl reload, or restart it`);
+  }
+  if (version !== installed) {
+    return warning('service', `process ${pid} runs version ${version}, and ${installed} is installed: restart signetd-token and signetd`);
   }
   return good('service', `${version}, process ${pid}, since ${started}`);
 }
