@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AdministrationEntry } from '../audit/record.ts';
+import { certificateDetails } from '../audit/announced-uses.ts';
 import type { Administered, Audit } from '../audit/audit.ts';
+import { readCertificate as readDer } from '../x509/certificate.ts';
 import { isIssuedBy } from '../x509/issued-by.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
@@ -47,7 +49,11 @@ export async function addClient(
     }
     const certificate = readCertificate(text);
     const spki = spkiSha256(certificate);
-    const isDone = await registry.register({ certificate, name, tenant, roles }, replace, settlement({ spki: spki.slice(0, 16) }));
+    const isDone = await registry.register(
+      { certificate, name, tenant, roles },
+      replace,
+      settlement({ spki: spki.slice(0, 16), certificate: certificateDetails(readDer(certificate.raw)) }),
+    );
     if (!isDone) {
       throw new CommandRefused(
         `certificate: a client with this public key (${spki}) is already registered; --replace changes its registration`,

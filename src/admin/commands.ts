@@ -87,6 +87,10 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return { result: { point: (await context.audit.backupPoint()) ?? null } satisfies BackupView };
     case 'backup end':
       return looked(context, { ...entry, digests: [`sha256:${request.sha256}`] }, async () => Promise.resolve(null));
+    case 'record use': {
+      const { by, use, certificate } = request;
+      return looked(context, { ...entry, command: by, uses: [use], certificate }, async () => Promise.resolve(null));
+    }
     case 'console':
       return looked(context, entry, async () => Promise.resolve(context.console.link(entry.uid ?? 0)));
     case 'audit prune':

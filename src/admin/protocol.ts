@@ -7,7 +7,7 @@ import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.
  * answer, each a JSON object on one line, then closes the connection. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 5;
+export const adminProtocol = 6;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */
@@ -68,6 +68,24 @@ export const AdminRequest = z.discriminatedUnion('command', [
     command: z.literal('audit prune'),
     /** Every removed record is older (milliseconds since the epoch). */
     before: z.int().nonnegative(),
+  }),
+  z.strictObject({
+    command: z.literal('record use'),
+    /** The command of signetctl that is about to use a key. */
+    by: z.string().regex(/^[a-z0-9]+(?: [a-z-]+){0,2}$/),
+    /** In the form of `token/uses.ts`. */
+    use: z
+      .string()
+      .regex(/^(?:sign|mac) [!-~]+ [!-~]+ [!-~]+$/)
+      .max(400),
+    certificate: z
+      .strictObject({
+        serialNumber: z.string().regex(/^(?:[0-9a-f]{2}){1,64}$/),
+        subject: z.string().max(4096),
+        notBefore: z.iso.datetime(),
+        notAfter: z.iso.datetime(),
+      })
+      .optional(),
   }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('console') }),

@@ -112,6 +112,8 @@ export interface AdministrationEntry {
   readonly authority?: string | undefined;
   /** Digests of what was issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** The certificate that a key of a CA is about to sign, or that a client has. */
+  readonly certificate?: CertificateDetails | undefined;
   /** Uses of the token for it, as for requests. */
   readonly uses?: readonly string[] | undefined;
   /** Configuration members whose values changed. */
@@ -127,6 +129,16 @@ export interface AdministrationEntry {
   readonly fault?: string | undefined;
   /** Changes committed to the state store if a crash or a full disk prevented its own record. */
   readonly replayed?: string | undefined;
+}
+
+/** What a record says of a certificate (RFC 5280 §4.1.2). */
+export interface CertificateDetails {
+  /** Content octets of the INTEGER, hexadecimal. */
+  readonly serialNumber: string;
+  /** RFC 4514. */
+  readonly subject: string;
+  readonly notBefore: string;
+  readonly notAfter: string;
 }
 
 /** Number of clients that were refused before any operation. */

@@ -27,7 +27,7 @@ function urlsOf(publicUrl: string, authority: string): PublicationUrls {
  */
 export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntries> {
   mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
-  return withNewKeys(layout.config, ['root', 'authority'], async (token, [rootId, issuingId]) => {
+  return withNewKeys(layout.config, 'quickstart', ['root', 'authority'], async (token, [rootId, issuingId]) => {
     if (rootId === undefined || issuingId === undefined) throw new Error('two keys were asked for');
     const root = await newRoot(token, {
       keyId: rootId,
@@ -61,7 +61,7 @@ export async function makeTimeStampAuthority(
   publicUrl: string,
   root: Pick<AuthorityEntry, 'certificate' | 'keyId'>,
 ): Promise<TimeStampAuthorityEntry> {
-  return withNewKeys(layout.config, ['timeStamps'], async (token, [keyId]) => {
+  return withNewKeys(layout.config, 'quickstart', ['timeStamps'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, 'P-256');
     const certificate = await certifyTimeStampKey(loadAuthority(token, { ...root, chain: [] }), {

@@ -23,7 +23,7 @@ export async function giveKeysTheirPurposes(): Promise<void> {
     return id === undefined ? [] : [{ at, purpose, id }];
   });
   if (without.length === 0) return;
-  await withOperatorToken(layout.config, async (token) => {
+  await withOperatorToken(layout.config, 'quickstart', async (token) => {
     for (const { at, purpose, id } of without) config.setIn(at, await token.assignPurpose(id, purpose));
   });
   writeFileSync(layout.config, String(config), { mode: 0o600 });

@@ -43,7 +43,7 @@ const inventory = async (): ReturnType<typeof signetctlHere> => signetctlHere(['
 describe.skipIf(notRoot !== undefined)(`a software token of another user${skipNote(notRoot)}`, () => {
   it('is used by root as that user, with the PIN that root alone can read', async () => {
     const before = everything().length;
-    const owners = await withOperatorToken(scratch.configPath, async (token) => {
+    const owners = await withOperatorToken(scratch.configPath, 'ca certify', async (token) => {
       await token.createKey(newKeyId('authority'), 'P-256');
       return ownersOf(everything());
     });
@@ -75,7 +75,7 @@ describe.skipIf(notRoot !== undefined)(`a software token of another user${skipNo
     const fault = `root uses the software token as its owner, user ${uid}, who cannot use ${settings}: EACCES`;
     expect((await inventory()).stderr).toContain(fault);
     const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    await expect(withOperatorToken(scratch.configPath, async () => Promise.resolve())).rejects.toThrow(fault);
+    await expect(withOperatorToken(scratch.configPath, 'ca certify', async () => Promise.resolve())).rejects.toThrow(fault);
     printed.mockRestore();
   });
 

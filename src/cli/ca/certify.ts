@@ -28,7 +28,7 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
   const authority = configuredAuthority(configPath, authorityNameOf(options.authority, '--authority'));
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
   const settings = { years: yearsOf(options.years, '--years'), ...publishedUrls(options.publicUrl, options.by) };
-  return withOperatorToken(configPath, async (token) => {
+  return withOperatorToken(configPath, 'ca certify', async (token) => {
     const present = loadAuthority(token, authority);
     const made = readCertificate(await certifyAuthority(token, loadAuthority(token, by), present, settings));
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made.der);

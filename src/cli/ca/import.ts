@@ -35,7 +35,7 @@ export async function caImport(configPath: string, options: z.output<typeof Impo
   if (new Date(own.validTo) <= new Date()) throw refused('the certificate has expired');
   const last = certificates.at(-1);
   if (last !== undefined && !last.checkIssued(last)) throw refused('the chain does not end with a self-signed certificate');
-  await withOperatorToken(configPath, async (token) => {
+  await withOperatorToken(configPath, 'ca import', async (token) => {
     const issuer = loadAuthority(token, { ...files, keyId });
     await checkAuthorityKey(entry, issuer).catch(() => {
       throw refused('the key on the token is missing or does not match the certificate');

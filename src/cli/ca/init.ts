@@ -36,7 +36,7 @@ export async function caInit(configPath: string, options: z.output<typeof InitOp
     years: yearsOf(options.issuingYears, '--issuing-years'),
     ...publishedUrls(options.publicUrl, rootEntry),
   };
-  return withNewKeys(configPath, ['root', 'authority'], async (token, [rootId, issuingId]) => {
+  return withNewKeys(configPath, 'ca init', ['root', 'authority'], async (token, [rootId, issuingId]) => {
     if (rootId === undefined || issuingId === undefined) throw new Error('two keys were asked for');
     const root = await newRoot(token, { keyId: rootId, ...rootSettings });
     const issuing = await newIssuingAuthority(token, root, { keyId: issuingId, ...issuingSettings });

@@ -31,7 +31,7 @@ export async function caIssue(configPath: string, options: z.output<typeof Issue
     years: yearsOf(options.years, '--years'),
     ...publishedUrls(options.publicUrl, options.by),
   };
-  return withNewKeys(configPath, ['authority'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'ca issue', ['authority'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const issuing = await newIssuingAuthority(token, loadAuthority(token, by), { keyId, ...settings });
     const certificate = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', issuing.certificate.der);

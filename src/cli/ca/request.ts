@@ -35,7 +35,7 @@ export async function caRequest(configPath: string, options: RequestOptions): Pr
   }
   const name = distinguishedNameOf(country, organization, commonName);
   const keyType = keyTypeOf(options.keyType, '--key-type');
-  return withNewKeys(configPath, ['authority'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'ca request', ['authority'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
     const request = await authorityRequest({ name, subjectPublicKeyInfo, ...tokenSigner(token, keyId, subjectPublicKeyInfo) });
@@ -45,7 +45,7 @@ export async function caRequest(configPath: string, options: RequestOptions): Pr
 
 async function renewalRequest(configPath: string, entry: string, authority: string, directory: string): Promise<Outcome> {
   const files = configuredAuthority(configPath, authority);
-  return withOperatorToken(configPath, async (token) => {
+  return withOperatorToken(configPath, 'ca request', async (token) => {
     const { certificate, signatureAlgorithm, sign } = loadAuthority(token, files);
     const { subject: name, subjectPublicKeyInfo } = certificate;
     const request = await authorityRequest({ name, subjectPublicKeyInfo, signatureAlgorithm, sign });

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { administrationStep } from '../../audit/audited-request.ts';
-import { recordingToken } from '../../audit/use-recorder.ts';
+import { announcingToken } from '../../audit/announced-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
@@ -16,25 +13,10 @@ import { newKeyId, type KeyId, type KeyKind } from '../../token/key-id.ts';
 import type { TokenOwner } from '../../token/host/token-owner.ts';
 import { prepareSoftwareToken } from '../../token/operator/software-token.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
+import { macUse } from '../../token/uses.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
-import { printLogged, printNote } from '../outcome.ts';
-
-const log = {
-  error: (message: string, fields?: Readonly<Record<string, unknown>>) => {
-    printLogged(withOutput(message, fields));
-  },
-  warn: (message: string, fields?: Readonly<Record<string, unknown>>) => {
-    printLogged(withOutput(message, fields));
-  },
-  info: () => undefined,
-  debug: () => undefined,
-};
-
-/** Adds what a module printed. */
-function withOutput(message: string, fields: Readonly<Record<string, unknown>> = {}): string {
-  const { output } = fields;
-  return typeof output === 'string' ? `${message}: ${output}` : message;
-}
+import { commandLog } from './command-log.ts';
+import { useRecords, type UseRecords } from './use-records.ts';
 
 /** The token as used by an operator's command. */
 export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'>;
@@ -42,33 +24,17 @@ export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey'
 /**
  * Uses the token through a separate host that serves an operator: it signs CA certificates, which
  * the service's host does not. Its socket is in a private directory. It ends with the command and
- * needs the PIN; the service's host may run beside it. Its uses are recorded in the audit log when
- * signetd starts next; if signetd has the state store open, there is no record of them, and a note
- * says so.
+ * needs the PIN; the service's host may run beside it. Each signature is recorded in the audit log
+ * before it is made.
+ * @param command of signetctl, such as `ca certify`
+ * @throws {CommandError} also where a signature cannot be recorded
  */
-export async function withOperatorToken<T>(configPath: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
-  return withHostOfOwn(configPath, work, async (entry) => {
-    const { state } = loadFoundations(configPath);
-    try {
-      const store = await openStateStore(state, log);
-      try {
-        await store.commit([entry]);
-      } finally {
-        await store.close();
-      }
-    } catch (error) {
-      printNote(`the audit log does not record the use of keys by this command, since the state store cannot be used: ${reasonOf(error)}`);
-    }
-  });
+export async function withOperatorToken<T>(configPath: string, command: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
+  return withHostOfOwn(configPath, work, useRecords(configPath, command));
 }
 
-async function withHostOfOwn<T>(
-  configPath: string,
-  work: (token: OperatorToken) => Promise<T>,
-  keep: (entry: Step<'addAuditRecord'>) => Promise<void>,
-): Promise<T> {
+async function withHostOfOwn<T>(configPath: string, work: (token: OperatorToken) => Promise<T>, records: UseRecords): Promise<T> {
   const configured = loadTokenConfig(configPath);
-  const { audit } = loadFoundations(configPath);
   const tokenOwner = await prepareSoftwareToken(configured);
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
   const hostDirectory = directoryOfHost(directory, tokenOwner);
@@ -81,28 +47,28 @@ async function withHostOfOwn<T>(
   // The file has references to secrets, but no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });
   const serviceAccount = accountDirectoryOf(configured);
-  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true, tokenOwner, serviceAccount });
+  const token = new TokenClient(config, ownConfigPath, commandLog, () => undefined, { servesOperator: true, tokenOwner, serviceAccount });
   try {
     await token.start();
-    const uses: string[] = [];
-    try {
-      const recording = recordingToken(token, (use) => uses.push(use));
-      return await work({
-        ...recording,
-        macKey: token.macKey,
-        assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose),
-        expectMacKey: (check) => {
-          token.expectMacKey(check);
-        },
-      });
-    } finally {
-      const entry = { kind: 'administration' as const, request: randomUUID(), uid: process.getuid?.(), command: 'signetctl', uses };
-      if (uses.length > 0 && audit.enabled) await keep(administrationStep(audit.name, entry).step);
-    }
+    return await work({
+      ...announcingToken(token, async (use) => records.record(use)),
+      // Nobody knows it before the token has made it, and it signs nothing.
+      async makeMac(id, kind, secret, scope) {
+        const made = await token.makeMac(id, kind, secret, scope);
+        await records.recordLate(macUse(id, kind, made.salt));
+        return made;
+      },
+      macKey: token.macKey,
+      assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose),
+      expectMacKey: (check) => {
+        token.expectMacKey(check);
+      },
+    });
   } catch (error) {
     throw error instanceof TokenUnavailable ? new CommandError(exitCodes.tokenUnreachable, error.message) : error;
   } finally {
     await token.stop();
+    await records.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
@@ -129,18 +95,16 @@ function directoryOfHost(directory: string, owner: TokenOwner | undefined): stri
  */
 export async function withNewKeys<T>(
   configPath: string,
+  command: string,
   kinds: readonly KeyKind[],
   work: (token: OperatorToken, ids: readonly KeyId[], store: StateStore) => Promise<T>,
 ): Promise<T> {
   const { state } = loadFoundations(configPath);
-  const store = await openStateStore(state, log).catch((error: unknown) => {
+  const store = await openStateStore(state, commandLog).catch((error: unknown) => {
     const reason = reasonOf(error);
     throw new CommandError(exitCodes.refused, `stop signetd first, since new keys are announced in its state store: ${reason}`);
   });
   try {
-    const keep = async (entry: Step<'addAuditRecord'>): Promise<void> => {
-      await store.commit([entry]);
-    };
     const makeKeys = async (token: OperatorToken): Promise<T> => {
       const journal = storeKeyJournal(store);
       const ids = kinds.map(newKeyId);
@@ -158,7 +122,7 @@ export async function withNewKeys<T>(
         throw error;
       }
     };
-    return await withHostOfOwn(configPath, makeKeys, keep);
+    return await withHostOfOwn(configPath, makeKeys, useRecords(configPath, command, store));
   } finally {
     await store.close();
   }

@@ -43,7 +43,7 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
   }
   const key = options.csr === undefined ? newTlsKey(keyType) : requestedKey(options.csr);
   const { subjectPublicKeyInfo } = key;
-  const der = await withOperatorToken(configPath, async (token) =>
+  const der = await withOperatorToken(configPath, 'client issue', async (token) =>
     certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
   );
   const files = writeClientFiles({ directory, name }, der, key, authority.certificate);

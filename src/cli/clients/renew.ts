@@ -42,7 +42,7 @@ export async function clientRenew(configPath: string, options: RenewOptions): Pr
   }
   const { subjectPublicKeyInfo } = key;
   const subject = commonNameOf(client.name, 'the name of the client');
-  const der = await withOperatorToken(configPath, async (token) =>
+  const der = await withOperatorToken(configPath, 'client renew', async (token) =>
     certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
   );
   const name = `${client.name}-${new Date().toISOString().slice(0, 10)}`;

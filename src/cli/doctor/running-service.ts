@@ -30,7 +30,11 @@ export function runningService(status: StatusView, clients: readonly ClientView[
   ];
 }
 
-function service({ pid, version, started, notLoaded, lastReload }: StatusView, isFaulty: boolean, installed = installedVersion()): Diagnosis {
+function service(
+  { pid, version, started, notLoaded, lastReload }: StatusView,
+  isFaulty: boolean,
+  installed = installedVersion(),
+): Diagnosis {
   const refused = lastReload === null ? [] : lastReload.faults;
   if (isFaulty) {
     return warning(

@@ -63,7 +63,7 @@ async function issue({ progress }: StepContext): Promise<undefined> {
   const key = newTlsKey('P-256');
   const { subjectPublicKeyInfo } = key;
   try {
-    const der = await withOperatorToken(writeDraft(progress), async (token) =>
+    const der = await withOperatorToken(writeDraft(progress), 'setup', async (token) =>
       certified(token, clientAuthority, {
         ...{ name: commonNameOf(client, '--client'), subjectPublicKeyInfo },
         ...{ end: 'client', hosts: [], days: clientDays },

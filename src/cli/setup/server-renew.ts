@@ -42,7 +42,7 @@ export async function serverRenew(configPath: string, options: z.output<typeof S
   const subjectPublicKeyInfo = createPublicKey(key.export({ format: 'pem', type: 'pkcs8' })).export({ format: 'der', type: 'spki' });
   const [first = 'localhost'] = hosts;
   const name = commonNameOf(first.slice(0, 64), 'the first host name');
-  const der = await withOperatorToken(configPath, async (token) =>
+  const der = await withOperatorToken(configPath, 'server renew', async (token) =>
     certified(token, authority, { name, subjectPublicKeyInfo, end: 'server', hosts, days }),
   );
   if (options.newKey) storeCredential(keyCredential, key.export({ format: 'pem', type: 'pkcs8' }), options.credentialKey);

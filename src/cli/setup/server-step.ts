@@ -50,7 +50,7 @@ async function ownCertificate({ progress, options: { credentialKey } }: StepCont
   const name = commonNameOf(first.slice(0, 64), '--host');
   const { privateKey, subjectPublicKeyInfo } = newTlsKey('P-256');
   try {
-    const der = await withOperatorToken(writeDraft(progress), async (token) =>
+    const der = await withOperatorToken(writeDraft(progress), 'setup', async (token) =>
       certified(token, clientAuthority, { name, subjectPublicKeyInfo, end: 'server', hosts: hostsOf(progress.answers), days: ownDays }),
     );
     storeCredential('tls-key', keyPem(privateKey), credentialKey);

@@ -36,7 +36,7 @@ async function makeAuthority({ progress }: StepContext): Promise<void> {
   const certificate = ownTlsAuthority({ progress });
   if (progress.values.clientAuthority !== undefined) return;
   try {
-    await withNewKeys(writeDraft(progress), ['root'], async (token, [keyId]) => {
+    await withNewKeys(writeDraft(progress), 'setup', ['root'], async (token, [keyId]) => {
       if (keyId === undefined) throw new Error('a key was asked for');
       const root = await newRoot(token, { keyId, keyType: 'P-256', name, years: 20 });
       writeOwned(certificate, pem('CERTIFICATE', root.certificate.der), 0o640, users.service);

@@ -16,7 +16,7 @@ export const PurposeOptions = z.strictObject({ keyId: z.string(), purpose: z.str
 export async function tokenPurpose(configPath: string, options: z.output<typeof PurposeOptions>): Promise<Outcome> {
   const before = keyIdOf(options.keyId);
   const purpose = purposeOf(options.purpose);
-  const keyId = await withOperatorToken(configPath, async (token) =>
+  const keyId = await withOperatorToken(configPath, 'token purpose', async (token) =>
     token.assignPurpose(before, purpose).catch((error: unknown) => {
       const isAway = error instanceof TokenUnavailable && !(error instanceof KeyGone);
       throw isAway || !(error instanceof Error) ? error : new CommandError(exitCodes.refused, error.message);

@@ -27,7 +27,7 @@ export async function tsaCertify(configPath: string, options: z.output<typeof Ce
   const section = loadConfig(configPath).timeStampAuthority;
   if (section === undefined) throw new CommandError(exitCodes.usage, 'the configuration has no time-stamp authority');
   const settings = { years: yearsOf(options.years, '--years'), urls: urlsOf(options.publicUrl, options.by, by) };
-  return withOperatorToken(configPath, async (token) => {
+  return withOperatorToken(configPath, 'tsa certify', async (token) => {
     const { subject: name, subjectPublicKeyInfo } = loadTimeStampSigner(token, section).certificate;
     const made = await certifyTimeStampKey(loadAuthority(token, by), { name, subjectPublicKeyInfo, ...settings });
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made);

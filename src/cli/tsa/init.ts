@@ -34,7 +34,7 @@ export async function tsaInit(configPath: string, options: z.output<typeof InitO
     urls: urlsOf(options.publicUrl, options.by, by),
   };
   const keyType = keyTypeOf(options.keyType, '--key-type');
-  return withNewKeys(configPath, ['timeStamps'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'tsa init', ['timeStamps'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
     const made = await certifyTimeStampKey(loadAuthority(token, by), { subjectPublicKeyInfo, ...settings });
