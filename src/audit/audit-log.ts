@@ -140,6 +140,7 @@ export class AuditLog implements Audit {
     this.checkHandedOver();
     const ids: string[] = [];
     const uses = new UseRecorder();
+    for (const announced of entry.uses ?? []) uses.take(announced);
     const effects: Effect[] = [];
     let said: Partial<AdministrationEntry> = {};
     this.#running.begin(ids);
