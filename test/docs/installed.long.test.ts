@@ -181,6 +181,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       --login --pin "$(systemd-creds decrypt --name=pin /etc/credstore.encrypted/signetd.pin -)" \
       --keypairgen --key-type EC:prime256v1 --id ${keyId} && chown -R signetd-token: /var/lib/signetd-token/tokens`);
     follow('signetctl', 'signetctl token purpose');
+    follow('signetctl', 'signetctl token retry-pin');
     configure((config) => {
       Object.assign(config['certificateAuthorities'] ?? {}, issued['certificateAuthorities']);
       Object.assign(config, authority);

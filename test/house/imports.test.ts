@@ -209,6 +209,6 @@ test('values are verified by the native module alone, but where Node makes the v
 test("a caller's key, and that of an identity, sign only with the secrets of a reserved attempt", () => {
   const signing = [...readSources()].flatMap(([path, text]) => (/\.sign(?:WithProof|AsIdentity)\(/.test(text) ? [path] : []));
   // The last makes the request for the certificate of a new identity, with the password that was just drawn.
-  const allowed = ['audit/use-recorder.ts', 'keys/reserved.ts', 'cli/twoddoc/identity-add.ts'];
+  const allowed = ['audit/announced-uses.ts', 'audit/use-recorder.ts', 'keys/reserved.ts', 'cli/twoddoc/identity-add.ts'];
   expect(signing.filter((path) => !path.startsWith('token/')).toSorted()).toEqual(allowed.toSorted());
 });
