@@ -181,6 +181,9 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       --login --pin "$(systemd-creds decrypt --name=pin /etc/credstore.encrypted/signetd.pin -)" \
       --keypairgen --key-type EC:prime256v1 --id ${keyId} && chown -R signetd-token: /var/lib/signetd-token/tokens`);
     follow('signetctl', 'signetctl token purpose');
+    const pin = '/etc/credstore.encrypted/signetd.pin';
+    shell(`mv ${pin} /root/right-pin && printf 471100 | systemd-creds encrypt --name=pin - ${pin}
+      ! systemctl start signetd-token.service; mv /root/right-pin ${pin}`);
     follow('signetctl', 'signetctl token retry-pin');
     configure((config) => {
       Object.assign(config['certificateAuthorities'] ?? {}, issued['certificateAuthorities']);
