@@ -86,7 +86,7 @@ export async function addIdentity(configPath: string, options: Omit<AddOptions, 
   const path = join(resolve(directory), file);
   if (existsSync(path))
     throw new CommandError(exitCodes.refused, `${path} already exists and will not be overwritten: choose another directory`);
-  return withNewKeys(configPath, '2ddoc identity add', ['identity'], async (token, [id], store) => {
+  return withNewKeys(configPath, 'twoddoc identity add', ['identity'], async (token, [id], store) => {
     if (id === undefined) throw new Error('a key was asked for');
     const name = { tenant: tenantId(tenant), ca, certificateId };
     if ((await store.run('findIdentityKey', { tenant, ca, certificate_id: certificateId })) !== undefined)
