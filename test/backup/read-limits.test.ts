@@ -42,7 +42,7 @@ const faultOf = async (entries: readonly Entry[], take = leave): Promise<unknown
 describe('the reader of backups', () => {
   it('takes a manifest of 500 million bytes, and no longer one', async () => {
     const headerOf = (bytes: number): Entry => tarHeader({ name: 'manifest.json', bytes, mode: 0o600, modifiedAt: 0 });
-    const [longest, tooLong] = [await faultOf([headerOf(2 ** 30)]), await faultOf([headerOf(2 ** 30 + 1)])];
+    const [longest, tooLong] = [await faultOf([headerOf(500_000_000)]), await faultOf([headerOf(500_000_001)])];
     expect([longest, tooLong].every((one) => one instanceof BackupFault)).toBe(true);
     // What the header tells is not there.
     expect(String(longest)).not.toContain('the manifest is too long');
