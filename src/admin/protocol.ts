@@ -22,6 +22,13 @@ const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/, 'a keyReference.reference
 /** What names a digital identity of 2D-Doc. */
 const IdentityName = { tenant: z.string().min(1).max(64), ca: CaIdentifier, certificateId: CertificateIdentifier };
 
+/** Commands of signetctl that use keys themselves, and have the service record it first. */
+export const keyUsingCommands = [
+  ...(['ca init', 'ca issue', 'ca certify', 'ca request', 'ca import', 'tsa init', 'tsa certify', 'token purpose'] as const),
+  ...(['client issue', 'client renew', 'server renew', 'twoddoc identity add', 'setup', 'quickstart'] as const),
+] as const;
+export type KeyUsingCommand = (typeof keyUsingCommands)[number];
+
 export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({
     command: z.literal('client add'),
@@ -72,7 +79,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({
     command: z.literal('record use'),
     /** The command of signetctl that is about to use a key. */
-    by: z.string().regex(/^[a-z0-9]+(?: [a-z-]+){0,2}$/),
+    by: z.enum(keyUsingCommands),
     /** In the form of `token/uses.ts`. */
     use: z
       .string()

@@ -147,6 +147,14 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
     expect(leftOfUpgrades()).toBe('');
   });
 
+  it('starts what an earlier version of the package stopped before its files were replaced', async () => {
+    machine.run('sh', '-c', 'echo signetd.service signetd-token.service >/run/signetd-upgrade.units');
+    machine.run('systemctl', 'stop', ...units);
+    expect(machine.run('/var/lib/dpkg/info/signetd.postinst', 'configure', '0.0.9-1')).toBe('');
+    await machine.until('it serves', ready);
+    expect(machine.try('test', '-e', '/run/signetd-upgrade.units').status).toBe(1);
+  });
+
   it('says so where the machine forbids restarts, and doctor says that one is due', async () => {
     const forbidding = '/usr/sbin/policy-rc.d';
     machine.run('sh', '-c', `printf '#!/bin/sh\\nexit 101\\n' >${forbidding} && chmod +x ${forbidding}`);

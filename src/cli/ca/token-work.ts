@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KeyUsingCommand } from '../../admin/protocol.ts';
 import { announcingToken } from '../../audit/announced-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
@@ -29,7 +30,11 @@ export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey'
  * @param command of signetctl, such as `ca certify`
  * @throws {CommandError} also where a signature cannot be recorded
  */
-export async function withOperatorToken<T>(configPath: string, command: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
+export async function withOperatorToken<T>(
+  configPath: string,
+  command: KeyUsingCommand,
+  work: (token: OperatorToken) => Promise<T>,
+): Promise<T> {
   return withHostOfOwn(configPath, work, useRecords(configPath, command));
 }
 
@@ -95,7 +100,7 @@ function directoryOfHost(directory: string, owner: TokenOwner | undefined): stri
  */
 export async function withNewKeys<T>(
   configPath: string,
-  command: string,
+  command: KeyUsingCommand,
   kinds: readonly KeyKind[],
   work: (token: OperatorToken, ids: readonly KeyId[], store: StateStore) => Promise<T>,
 ): Promise<T> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { NotRunning } from '../../admin/ask.ts';
+import type { KeyUsingCommand } from '../../admin/protocol.ts';
 import type { AnnouncedUse } from '../../audit/announced-uses.ts';
 import { administrationStep } from '../../audit/audited-request.ts';
 import { loadFoundations } from '../../config/config.ts';
@@ -26,7 +27,7 @@ export interface UseRecords {
  * @param command of signetctl, such as `ca certify`
  * @param opened a state store that the command has open already
  */
-export function useRecords(configPath: string, command: string, opened?: StateStore): UseRecords {
+export function useRecords(configPath: string, command: KeyUsingCommand, opened?: StateStore): UseRecords {
   const { state, audit } = loadFoundations(configPath);
   let own: StateStore | undefined;
   const commit = async ({ use, certificate }: AnnouncedUse): Promise<void> => {
@@ -58,7 +59,7 @@ export function useRecords(configPath: string, command: string, opened?: StateSt
 }
 
 /** Returns false if no service runs. @throws {CommandError} */
-async function isRecordedByService(configPath: string, by: string, { use, certificate }: AnnouncedUse): Promise<boolean> {
+async function isRecordedByService(configPath: string, by: KeyUsingCommand, { use, certificate }: AnnouncedUse): Promise<boolean> {
   try {
     await answerOf(configPath, { command: 'record use', by, use, certificate }, z.null());
     return true;

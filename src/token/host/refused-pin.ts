@@ -1,5 +1,5 @@
 import { pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../telemetry/error-code.ts';
@@ -107,8 +107,12 @@ export class RefusedPin {
   /** Lets the PIN be presented once more. Returns whether a refusal was kept. */
   forget(): boolean {
     const kept = this.#kept();
-    if (kept !== undefined) rmSync(this.#path);
-    return kept !== undefined;
+    if (kept === undefined) return false;
+    // The file stays, with its owner: the next refusal is kept in it.
+    this.#opened(constants.O_RDWR, (descriptor) => {
+      overwrite(descriptor, '');
+    });
+    return true;
   }
 
   /** Returns undefined also for a file without meaning: the next refusal is written over it. */
