@@ -109,7 +109,10 @@ describe(`${count} hostile requests (seed ${seed})`, () => {
         );
       }
       expect(faults).toEqual([]);
-      for (const code of ['HTTP 400', '1/101', '1/102', '1/103', '2/201']) expect(outcomes.get(code) ?? 0, code).toBeGreaterThan(0);
+      // Every layer is reached: the rarest of these codes answers more than one request in twenty.
+      for (const code of ['HTTP 400', '1/101', '1/102', '2/201']) expect(outcomes.get(code) ?? 0, code).toBeGreaterThan(0);
+      // 1/103 answers one in 160, so a short run may be without it.
+      if (count >= 10_000) expect(outcomes.get('1/103') ?? 0, '1/103').toBeGreaterThan(0);
       // What the first quarter brought up (compiled code, caches) is the level; a leak of 16 KiB a request would show.
       const level = Math.max(...resident.slice(0, Math.max(2, Math.ceil(resident.length / 4))));
       expect(resident.at(-1) ?? 0).toBeLessThan(level + 64 * 1024 * 1024 + count * 8 * 1024);
