@@ -147,6 +147,15 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
     expect(leftOfUpgrades()).toBe('');
   });
 
+  it.each(['once', 'twice'])('goes on where an upgrade was ended between its renames, %s', async () => {
+    machine.run('sh', '-c', 'cp -al /usr/lib/signetd /usr/lib/signetd.new && mv /usr/lib/signetd /usr/lib/.signetd-before.gone');
+    machine.run('/var/lib/dpkg/info/signetd.prerm', 'upgrade', '99');
+    machine.run('test', '-x', '/usr/lib/signetd/runtime/node');
+    expect(machine.run('/var/lib/dpkg/info/signetd.postinst', 'configure', '0.0.9-1')).toBe('');
+    await machine.until('it serves', ready);
+    expect(leftOfUpgrades()).toBe('');
+  });
+
   it('starts what an earlier version of the package stopped before its files were replaced', async () => {
     machine.run('sh', '-c', 'echo signetd.service signetd-token.service >/run/signetd-upgrade.units');
     machine.run('systemctl', 'stop', ...units);
