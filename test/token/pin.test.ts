@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasForm, isPattern, logIn, WrongPin } from '../../src/token/host/pin.ts';
 import { RefusedPin } from '../../src/token/host/refused-pin.ts';
@@ -25,10 +26,10 @@ describe('the login', () => {
   const state = (): number => token.module.C_GetSessionInfo(token.session.handle).state;
 
   /** Logs in with these bytes, and answers what was thrown. */
-  function tried(text: string, session: Session = token.session): unknown {
+  function tried(text: string, session: Session = token.session, kept = refused): unknown {
     const pin = Buffer.from(text);
     try {
-      logIn(session, token.path, pin, { serial: 'a', refused });
+      logIn(session, token.path, pin, { serial: 'a', refused: kept });
       return undefined;
     } catch (error) {
       return error;
@@ -47,6 +48,13 @@ describe('the login', () => {
 
   it('presents a PIN that was refused no second time, whatever was tried in between', () => {
     expect(String(tried('000000'))).toMatch(/^Error: the token refused this PIN at .+ \(0xa0\), and it is not tried again/);
+    expect(state()).toBe(loggedOut);
+  });
+
+  it('is a wrong PIN also where the refusal cannot be kept, so that nobody starts again by himself', () => {
+    const error = tried('111111', token.session, new RefusedPin(join(token.scratch.directory, 'gone'), 'own'));
+    expect(error).toBeInstanceOf(WrongPin);
+    expect(String(error)).toMatch(/refuses the PIN \(0xa0\), and this could not be kept: .*ENOENT/);
     expect(state()).toBe(loggedOut);
   });
 

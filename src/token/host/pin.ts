@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
 import { PinRefusedBefore, type RefusedPin } from './refused-pin.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -32,6 +33,7 @@ function native(): PinNative {
  * Logs a session in as the user, unless the token has refused this PIN before. A refusal is on the
  * disk when this throws. Wipes the PIN whatever the result.
  * @throws {PinRefusedBefore}
+ * @throws {WrongPin} if the refusal cannot be kept
  * @throws {Error} with a CKR_ value as its `code`
  */
 export function logInOnce(session: Session, modulePath: string, pin: Uint8Array, { serial, refused }: PinKeeping): void {
@@ -40,7 +42,13 @@ export function logInOnce(session: Session, modulePath: string, pin: Uint8Array,
     native().logIn(modulePath, session.handle, pkcs11js.CKU_USER, pin);
   } catch (error) {
     const code = pkcs11Code(error);
-    if (code !== undefined && pinIsRefused(code)) refused.keep(serial, pin, code);
+    if (code === undefined || !pinIsRefused(code)) throw error;
+    try {
+      refused.keep(serial, pin, code);
+    } catch (fault) {
+      // Whatever else is wrong, nobody may start again with this PIN by himself.
+      throw new WrongPin(`${refusal(code)}, and this could not be kept: ${reasonOf(fault)}`, { cause: error });
+    }
     throw error;
   } finally {
     pin.fill(0);
@@ -52,6 +60,8 @@ export function logInOnce(session: Session, modulePath: string, pin: Uint8Array,
  * brings the token closer to being locked.
  */
 export class WrongPin extends Error {}
+
+const refusal = (code: number | undefined): string => `the token refuses the PIN (0x${code?.toString(16)})`;
 
 /** The token that a PIN is for, and where its refusals are kept. */
 export interface PinKeeping {
@@ -72,7 +82,7 @@ export function logIn(anchor: Session, modulePath: string, pin: Uint8Array, keep
     if (error instanceof PinRefusedBefore) throw new WrongPin(error.message, { cause: error });
     const code = pkcs11Code(error);
     if (code === ckr.USER_ALREADY_LOGGED_IN) return;
-    if (pinIsRefused(code)) throw new WrongPin(`the token refuses the PIN (0x${code?.toString(16)})`, { cause: error });
+    if (pinIsRefused(code)) throw new WrongPin(refusal(code), { cause: error });
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';
-import { logInOnce } from '../host/pin.ts';
+import { logInOnce, WrongPin } from '../host/pin.ts';
 import { PinRefusedBefore, RefusedPin } from '../host/refused-pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
 import { pkcs11Code, pkcs11js, slotOf, type Session } from '../host/session.ts';
@@ -144,7 +144,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer): Session 
 function failureOf(error: unknown): { kind: TokenFailure['kind']; text: string } {
   if (error instanceof TokenFailure) return { kind: error.kind, text: error.message };
   const text = reasonOf(error);
-  if (error instanceof PinRefusedBefore) return { kind: 'pinRefused', text };
+  if (error instanceof PinRefusedBefore || error instanceof WrongPin) return { kind: 'pinRefused', text };
   if (error instanceof WireError || error instanceof RangeError) return { kind: 'unreachable', text };
   return faultWords(pkcs11Code(error), text);
 }
