@@ -16,7 +16,10 @@ import { commandLog } from './command-log.ts';
 export interface UseRecords {
   /** @throws {CommandError} if nobody can record it */
   record(use: AnnouncedUse): Promise<void>;
-  /** Records a use of which nothing was known before: the MAC of a new secret. */
+  /**
+   * Records a use of which nothing was known before: the MAC of a new secret.
+   * @throws {CommandError} if nobody can record it
+   */
   recordLate(use: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -40,18 +43,17 @@ export function useRecords(configPath: string, command: KeyUsingCommand, opened?
     if (opened === undefined && own === undefined && (await isRecordedByService(configPath, command, use))) return;
     await commit(use);
   };
+  const recordOr = async (use: AnnouncedUse, fault: string): Promise<void> => {
+    try {
+      await record(use);
+    } catch (error) {
+      const exitCode = error instanceof CommandError ? error.exitCode : exitCodes.refused;
+      throw new CommandError(exitCode, `${fault}: ${reasonOf(error)}`);
+    }
+  };
   return {
-    async record(use) {
-      try {
-        await record(use);
-      } catch (error) {
-        throw new CommandError(
-          error instanceof CommandError ? error.exitCode : exitCodes.refused,
-          `nothing was signed, since the audit log could not record it first: ${reasonOf(error)}`,
-        );
-      }
-    },
-    recordLate: async (use) => record({ use }),
+    record: async (use) => recordOr(use, 'nothing was signed, since the audit log could not record it first'),
+    recordLate: async (use) => recordOr({ use }, 'the audit log could not record the use of a key'),
     async close() {
       await own?.close();
     },

@@ -11,13 +11,11 @@ import type { Outcome } from '../outcome.ts';
  */
 export async function tokenRetryPin(configPath: string): Promise<Outcome> {
   const directory = accountDirectoryOf(loadTokenConfig(configPath));
-  const wasKept = await Promise.resolve(forgotten(directory));
-  return {
-    json: { wasKept },
-    text: wasKept
-      ? 'The next start of the token host tries the PIN once more: systemctl restart signetd-token.service\n'
-      : `No refused PIN is kept in ${directory}.\n`,
-  };
+  const wasKept = forgotten(directory);
+  const text = wasKept
+    ? 'The next start of the token host tries the PIN once more: systemctl restart signetd-token.service\n'
+    : `No refused PIN is kept in ${directory}.\n`;
+  return Promise.resolve({ json: { wasKept }, text });
 }
 
 function forgotten(directory: string): boolean {
