@@ -52,8 +52,15 @@ export class BootedSystemd {
   readonly #console: Buffer[] = [];
   #container: ChildProcess | undefined;
   #pid = '';
+  readonly #target: string;
+  #options: readonly string[] = [];
   #mounted = false;
   #layers: string | undefined;
+
+  /** `target`: what it boots to. What starts by itself at the first boot of an empty system is of no use to most tests. */
+  constructor(target = 'basic.target') {
+    this.#target = target;
+  }
 
   /** Boots, with `material` readable at /srv. */
   async boot(material: string): Promise<void> {
@@ -97,7 +104,16 @@ export class BootedSystemd {
     await this.#start([`--directory=${root}`, `--bind-ro=${material}:/srv`]);
   }
 
+  /** Shuts it down, and boots it again with the files that it has; after `bootWithoutSignetd` only. */
+  async reboot(): Promise<void> {
+    const ended = this.#end();
+    this.try('systemctl', 'poweroff');
+    await ended;
+    await this.#start(this.#options);
+  }
+
   async #start(options: readonly string[]): Promise<void> {
+    this.#options = options;
     mkdirSync(shared, { recursive: true });
     if (spawnSync('mountpoint', ['--quiet', shared]).status !== 0) {
       execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
@@ -112,8 +128,7 @@ export class BootedSystemd {
         '--system-call-filter=adjtimex clock_adjtime',
         `--machine=signetd-${process.pid}`,
         ...options,
-        // Arguments of systemd: what starts by itself at the first boot of an empty system is of no use here.
-        ...['--', '--unit=basic.target'],
+        ...['--', `--unit=${this.#target}`],
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
@@ -167,9 +182,7 @@ export class BootedSystemd {
   async remove(): Promise<void> {
     const container = this.#container;
     if (container !== undefined && container.exitCode === null) {
-      const ended = new Promise((resolve) => {
-        container.once('exit', resolve);
-      });
+      const ended = this.#end();
       // The end of its systemd is that of the container; that of systemd-nspawn would leave it running.
       if (this.#pid === '') container.kill('SIGKILL');
       else process.kill(Number(this.#pid), 'SIGKILL');
@@ -182,6 +195,14 @@ export class BootedSystemd {
       for (const place of [join(this.#layers, 'root'), this.#layers]) spawnSync('umount', ['--lazy', place]);
     }
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #end(): Promise<void> {
+    const container = this.#container;
+    await new Promise((resolve) => {
+      container?.once('exit', resolve);
+    });
+    this.#pid = '';
   }
 
   /** /usr/lib as the package adds to it, with places to mount what is too big to copy. */
