@@ -43,16 +43,16 @@ const epochSeconds = Number(
 
 const root = mkdtempSync(join(tmpdir(), 'signetd-package-'));
 try {
-  process.stdout.write(`${build()}\n`);
+  process.stdout.write(`${await build()}\n`);
 } finally {
   rmSync(root, { recursive: true, force: true });
 }
 
 /** Returns the path of the package. */
-function build(): string {
+async function build(): Promise<string> {
   const modules = productionModules(project);
   writeProgram(project, root, modules);
-  writeDocumentation({ project, root, version: version.replace(/-[^-]*$/, ''), debianVersion: version, epochSeconds, maintainer });
+  await writeDocumentation({ project, root, version: version.replace(/-[^-]*$/, ''), debianVersion: version, epochSeconds, maintainer });
   const documents = join(root, 'usr/share/doc/signetd');
   writeFileSync(join(documents, 'copyright'), copyrightFile(project, modules));
   writeFileSync(join(documents, 'sbom.cdx.json'), billOfMaterials({ version, architecture, epochSeconds, modules, debianParts }));

@@ -9,6 +9,7 @@ import { commandTree } from '../manual/command-tree.ts';
 import { configurationPage } from '../manual/configuration-page.ts';
 import { signetctlPage } from '../manual/signetctl-page.ts';
 import { signetdPage } from '../manual/signetd-page.ts';
+import { buildSite } from '../site/build-site.ts';
 
 interface Release {
   readonly project: string;
@@ -23,14 +24,14 @@ interface Release {
 }
 
 /** Writes the documents, the changelogs, the manual pages and the completions of the shells. */
-export function writeDocumentation(release: Release): void {
-  writeDocuments(release);
+export async function writeDocumentation(release: Release): Promise<void> {
+  await writeDocuments(release);
   writeManual(release);
   writeCompletions(release.root);
 }
 
-function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer }: Release): void {
-  const place = join(root, 'usr/share/doc/signetd');
+/** Writes the pages to a directory, with links to where they are there, and the files that they link to. */
+export function writePages(project: string, place: string): void {
   mkdirSync(join(place, 'examples'), { recursive: true });
   const pages = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md'));
   for (const page of ['README.md', ...pages.map((name) => `docs/${name}`)]) {
@@ -38,10 +39,16 @@ function writeDocuments({ project, root, debianVersion, epochSeconds, maintainer
     writeFileSync(join(place, packaged(page) ?? page), withPackagedLinks(text, page));
   }
   for (const name of readdirSync(join(project, 'docs'))) if (name.endsWith('.json')) cpSync(join(project, 'docs', name), join(place, name));
+  cpSync(join(project, 'docs/examples'), join(place, 'examples'), { recursive: true });
   cpSync(join(project, 'docs/images'), join(place, 'images'), { recursive: true });
+}
+
+async function writeDocuments({ project, root, version, debianVersion, epochSeconds, maintainer }: Release): Promise<void> {
+  const place = join(root, 'usr/share/doc/signetd');
+  writePages(project, place);
+  await buildSite(place, join(place, 'html'), version);
   for (const name of ['signetd.yaml', 'network.conf']) cpSync(join(project, 'packaging/deb', name), join(place, 'examples', name));
   cpSync(join(project, 'packaging/monitoring'), join(place, 'examples/monitoring'), { recursive: true });
-  cpSync(join(project, 'docs/examples'), join(place, 'examples'), { recursive: true });
   writeFileSync(join(place, 'changelog.gz'), compressed(readFileSync(join(project, 'CHANGELOG.md'), 'utf8')));
   const entry = [
     `signetd (${debianVersion}) unstable; urgency=medium`,

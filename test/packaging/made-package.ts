@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 
 /** Compressed in the quickest way: most of the time would go there. */
-const program = ['packaging/package.ts', '--compression-level', '0', '--output'];
+const program = ['--disable-warning=ExperimentalWarning', 'packaging/package.ts', '--compression-level', '0', '--output'];
 
 /** Makes the package of a working copy in a directory, and returns its path. */
 export function makePackage(project: string, output: string): string {
