@@ -5,6 +5,7 @@ import { Appliance } from './appliance.ts';
 import { clients } from './clients.ts';
 import { firstDay } from './first-day.ts';
 import { fullDisk } from './full-disk.ts';
+import { purges } from './purges.ts';
 import { restores } from './restores.ts';
 import { upgrades } from './upgrades.ts';
 import { wrongPin } from './wrong-pin.ts';
@@ -40,5 +41,8 @@ describe.skipIf(reason !== undefined)(`an appliance${skipNote(reason)}`, () => {
   });
   describe('with a full disk', () => {
     fullDisk(appliance);
+  });
+  describe('at its end', () => {
+    purges(appliance, versions[2]);
   });
 });

@@ -191,6 +191,7 @@ describe.skipIf(reason !== undefined)(`the package on a booted Debian${skipNote(
 
   it('is purged without a trace, but for the journal', async () => {
     const listUnits = ['systemctl', 'list-units', '--all', '--plain', '--no-legend', 'signetd*'];
+    machine.run('sh', '-c', "echo 'signetd signetd/delete-data boolean true' | debconf-set-selections");
     const output = aptGet('purge', 'signetd');
     expect(output).not.toMatch(/warning|error|cannot|fail/i);
     // Of other tests on the same machine: images of containers, and temporary files.
