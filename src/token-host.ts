@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { programArguments } from './config/arguments.ts';
 import { loadTokenConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { TokenConfig } from './config/token-config.ts';
+import { FailedStarts } from './service/failed-starts.ts';
 import { beginProcess } from './service/own-process.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
@@ -29,27 +31,48 @@ if (flags['with-parent']) {
 }
 let host: RunningHost | undefined;
 let config: TokenConfig | undefined;
+const failedStarts = new FailedStarts(flags['with-parent'] ? undefined : process.env['RUNTIME_DIRECTORY']);
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    if (host === undefined) process.exit(0);
-    host.retire('stop requested');
+    if (host !== undefined) {
+      host.retire('stop requested');
+      return;
+    }
+    failedStarts.forget();
+    process.exit(0);
   });
 }
+const manager = serviceManager(process.env, process.pid, (reason) => {
+  say('warn', `the service manager accepts no message: ${reason}`);
+});
 try {
-  const manager = serviceManager(process.env, process.pid, (reason) => {
-    say('warn', `the service manager accepts no message: ${reason}`);
-  });
   config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
   host = await runHost(config, { servedBy: flags['for-operator'] ? 'operator' : 'service' });
   // Calls of the module have their own deadlines; only this thread is left to watch.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
+  failedStarts.forget();
 } catch (error) {
   const code = exitCodeOf(error);
   say('error', reasonOf(error));
   if (config?.host === 'external') tellDaemon(config, code, reasonOf(error));
+  if (code === exitCodes.startFailed) await waitAfterFailure(reasonOf(error));
+  else failedStarts.forget();
   process.exit(code);
+}
+
+/**
+ * Waits after a failed start, longer after each: a token that is missing may appear. It has come as far
+ * as it can, so units that start after it need not wait for its next attempt.
+ */
+async function waitAfterFailure(reason: string): Promise<void> {
+  const seconds = failedStarts.add(reason);
+  if (seconds === 0) return;
+  say('error', `the next attempt follows in ${seconds} s`);
+  new Watchdog(manager, [], () => undefined).start();
+  manager.ready(`not ready: ${reason}; the next attempt is at ${new Date(Date.now() + 1000 * seconds).toISOString()}`);
+  await delay(1000 * seconds);
 }
 
 function exitCodeOf(error: unknown): number {

@@ -6,6 +6,7 @@ import { keyTrial, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
+import { ConfigError } from '../config/config-error.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { chainsOf } from './chains.ts';
 import type { CertificateIssuer } from './issue.ts';
@@ -40,7 +41,7 @@ export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certific
  * @throws {Error} if the files do not form a chain
  */
 export function loadAuthority(
-  token: Token,
+  token: Pick<Token, 'signAsService'>,
   { certificate, chain, keyId, urls = {}, crossCertificates = [] }: AuthorityFiles,
 ): CertificateIssuer {
   const certificates = readChain({ certificate, chain });
@@ -56,7 +57,7 @@ export function loadAuthority(
 /**
  * Checks that the key on the token matches the certificate, before anything is issued with it.
  * `member`: its place in the configuration, for the message.
- * @throws {Error} if it does not match
+ * @throws {ConfigError} if it does not match
  */
 export async function checkAuthorityKey(
   member: string,
@@ -65,11 +66,16 @@ export async function checkAuthorityKey(
   const value = await sign(keyTrial);
   const key = readPublicKey(certificate.subjectPublicKeyInfo);
   if (!dataVerifies(key, algorithmOf(key), keyTrial, value))
-    throw new Error(`${member}: the key on the token does not match the certificate`);
+    throw new ConfigError(`${member}: the key on the token does not match the certificate`);
 }
 
 /** Returns an issuer whose key is on the token. `chain` starts with its own certificate. */
-export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array, chain: readonly Uint8Array[]): CertificateIssuer {
+export function tokenIssuer(
+  token: Pick<Token, 'signAsService'>,
+  keyId: KeyId,
+  certificate: Uint8Array,
+  chain: readonly Uint8Array[],
+): CertificateIssuer {
   const parsed = readCertificate(certificate);
   const { signatureAlgorithm, sign } = tokenSigner(token, keyId, parsed.subjectPublicKeyInfo);
   return { certificate: parsed, chain, signatureAlgorithm, sign };

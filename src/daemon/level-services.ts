@@ -80,6 +80,18 @@ export function levelServices(config: LevelConfig, own: OwnServices): LevelServi
   };
 }
 
+/** Reads the files that `levelServices` reads, each with `look`, which keeps its fault. */
+export function checkLevelFiles(
+  { outgoing, revocation, timeStamps }: Pick<LevelConfig, 'outgoing' | 'revocation' | 'timeStamps'>,
+  look: (member: string, work: () => unknown) => void,
+): void {
+  const { certificateAuthority } = outgoing;
+  if (certificateAuthority !== undefined)
+    look('outgoing.certificateAuthority', () => readText('outgoing.certificateAuthority', certificateAuthority));
+  for (const file of timeStamps.anchors) look('timeStamps.anchors', () => anchorsIn('timeStamps.anchors', file));
+  for (const file of revocation.anchors) look('revocation.anchors', () => namingAnchorsIn(file));
+}
+
 /**
  * Returns the levels above baseline B for a caller: by the rules of its tenant, and with the
  * tenant's share of the connections to other servers.

@@ -12,7 +12,7 @@ import { Problem, sendProblem } from '../http/problem.ts';
 import { createPublicServer } from '../http/public/public-listener.ts';
 import type { Draining } from '../service/draining.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
-import { Watchdog } from '../service/watchdog.ts';
+import { Watchdog, type VitalSign } from '../service/watchdog.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { processMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -23,12 +23,11 @@ import type { Parts } from './parts.ts';
 import { stopAtSignals } from './stopping.ts';
 
 const tokenPollMs = 200;
+const failedExitCode = 1;
 
-interface Start {
+/** What a service that does not serve yet needs. */
+interface Surroundings {
   readonly config: Config;
-  readonly configPath: string;
-  readonly startedAt: Date;
-  readonly store: StateStore;
   readonly log: Logger;
   readonly manager: ServiceManager;
   /** Those that the service manager holds. */
@@ -38,15 +37,23 @@ interface Start {
   readonly parts: Parts;
 }
 
+export interface Start extends Surroundings {
+  readonly configPath: string;
+  readonly startedAt: Date;
+  readonly store: StateStore;
+}
+
 /** What the service waits for before it can serve anybody. */
 interface Waiting {
   /** For callers and strangers: that it waits, and not why. */
   readonly refusal: string;
   /** The part that is not ready, and why at this moment. */
   readonly fault: () => { readonly part: string; readonly reason: string };
-  readonly run: (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
-  /** Resolves when the next process can go on. */
-  readonly over: Promise<void>;
+  /** Executes commands of signetctl. Undefined: signetctl is to find no service. */
+  readonly run?: (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
+  /** Resolves when the next process can go on, with the exit code of this one. */
+  readonly over: Promise<number>;
+  readonly vitalSigns: readonly VitalSign[];
 }
 
 /**
@@ -63,13 +70,20 @@ export async function standByWhileOlder(start: Start): Promise<void> {
   if (!comparison.isOlder) return;
   const age = ageInWords(comparison);
   log.error('the service is not ready until an operator decides', { reason: age, todo: whatToDo });
-  const confirmed = Promise.withResolvers<void>();
-  const context = { ...start, comparison, confirmed: confirmed.resolve };
+  const confirmed = Promise.withResolvers<number>();
+  const context = {
+    ...start,
+    comparison,
+    confirmed: () => {
+      confirmed.resolve(0);
+    },
+  };
   await standBy(start, {
     refusal: 'the service waits for its operator',
     fault: () => ({ part: 'stateAge', reason: `${age}; ${whatToDo}` }),
     run: async (request, uid) => runInStandBy(context, request, uid),
     over: confirmed.promise,
+    vitalSigns: [databaseThread(store)],
   });
 }
 
@@ -88,14 +102,35 @@ export async function standByWithoutToken(start: Start, token: TokenClient, caus
     fault,
     run: async (request) => runWithoutToken({ ...start, fault }, request),
     over: serving(token),
+    vitalSigns: [databaseThread(start.store)],
   });
 }
 
-async function serving(token: TokenClient): Promise<void> {
+async function serving(token: TokenClient): Promise<number> {
   while (!token.ready) await delay(tokenPollMs);
+  return 0;
 }
 
-async function standBy({ config, log, manager, sockets, draining, metrics, parts, store }: Start, waiting: Waiting): Promise<never> {
+/**
+ * Waits after a failed start, and tells callers and health checks meanwhile. Never returns: the process
+ * ends as one that failed, for the service manager to start the next.
+ * @throws {Error} where nobody can be told
+ */
+export async function standByAfterFailure(surroundings: Surroundings, reason: string, seconds: number): Promise<never> {
+  const next = new Date(Date.now() + 1000 * seconds).toISOString();
+  return standBy(surroundings, {
+    refusal: 'the service cannot start',
+    fault: () => ({ part: 'start', reason: `${reason}; the next attempt is at ${next}` }),
+    over: delay(1000 * seconds, failedExitCode),
+    vitalSigns: [],
+  });
+}
+
+export function databaseThread(store: StateStore): VitalSign {
+  return { name: 'database thread', check: async () => store.answer() };
+}
+
+export async function standBy({ config, log, manager, sockets, draining, metrics, parts }: Surroundings, waiting: Waiting): Promise<never> {
   const refused = (): Problem => new Problem(503, waiting.refusal, { headers: { 'Retry-After': '60', Connection: 'close' } });
   const malformed = new MalformedRequests();
   const apiListener = createApiListener(
@@ -133,18 +168,18 @@ async function standBy({ config, log, manager, sockets, draining, metrics, parts
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const servers = { api: apiListener.server, operations: operationsServer, public: publicServer };
   watchServers(servers, { draining, parts });
-  const watchdog = new Watchdog(manager, [{ name: 'database thread', check: async () => store.answer() }], (name, reason) => {
+  const watchdog = new Watchdog(manager, waiting.vitalSigns, (name, reason) => {
     log.error('a part of the service no longer responds', { name, reason });
   });
-  const adminSocket = await AdminSocket.open(config.admin, log, waiting.run);
-  parts.opened('admin socket', adminSocket, async () => adminSocket.close());
+  const adminSocket = waiting.run === undefined ? undefined : await AdminSocket.open(config.admin, log, waiting.run);
+  if (adminSocket !== undefined) parts.opened('admin socket', adminSocket, async () => adminSocket.close());
   const stop = stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },
     drainSeconds: () => config.limits.drainSeconds,
-    endAdministration: async () => adminSocket.close(),
+    endAdministration: async () => adminSocket?.close(),
   });
   const { operations } = await listenAll(servers, config.listeners, sockets);
-  log.info(waiting.refusal, { operations, admin: config.admin.socketPath });
+  log.info(waiting.refusal, { operations, ...(adminSocket === undefined ? {} : { admin: config.admin.socketPath }) });
   watchdog.start();
   // It has come as far as it can by itself: whoever started it need not wait.
   manager.ready(`not ready: ${waiting.fault().reason}`);

@@ -20,8 +20,7 @@ import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
 import { releaseFreeMemoryRegularly } from '../service/memory-release.ts';
-import { listenFds } from '../service/listen-fds.ts';
-import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
+import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
@@ -30,7 +29,14 @@ import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
-import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics, syslogMetrics } from '../telemetry/storage-metrics.ts';
+import {
+  auditMetrics,
+  fileSystemMetrics,
+  keptAnswerMetrics,
+  sessionMetrics,
+  stateMetrics,
+  syslogMetrics,
+} from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
 import { messageMetrics } from '../telemetry/outgoing-metrics.ts';
 import { Metrics, processMetrics } from '../telemetry/metrics.ts';
@@ -51,6 +57,7 @@ import { PublishedServices } from './published-services.ts';
 import { serviceHealth } from './readiness.ts';
 import { Reminders } from './reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
+import { checkStartFiles } from './start-files.ts';
 import { standByWhileOlder, standByWithoutToken } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
 import { warmUp } from '../twoddoc/code-picture.ts';
@@ -61,14 +68,14 @@ interface Start {
   readonly log: LeveledLog;
   /** Receives the parts that are opened. If the start fails, the caller closes them. */
   readonly parts: Parts;
+  readonly manager: ServiceManager;
+  /** Descriptors of the sockets that the service manager passed, by name. */
+  readonly sockets: ReadonlyMap<string, number>;
 }
 
 /** Values that are available to the start of every part. */
 interface Base extends Start {
   readonly startedAt: Date;
-  readonly manager: ServiceManager;
-  /** Descriptors of the sockets that the service manager passed, by name. */
-  readonly sockets: ReadonlyMap<string, number>;
   /** Holds the configuration in force. Parts that a reload changes join it. */
   readonly reloader: Reloader;
   readonly draining: Draining;
@@ -96,13 +103,10 @@ interface OpenedServices {
  * @throws {Error} if the start fails otherwise
  */
 export async function startService(start: Start): Promise<void> {
-  const { config, configPath, log, parts } = start;
+  const { config, configPath, log, parts, manager } = start;
   const startedAt = new Date();
   const answerHangUps = heldHangUps();
-  const manager = serviceManager(process.env, process.pid, (reason) => {
-    log.warn('messages to the service manager fail', { reason });
-  });
-  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
+  checkStartFiles(config);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
@@ -116,7 +120,7 @@ export async function startService(start: Start): Promise<void> {
   const metrics = new Metrics();
   const ended = stateMetrics(metrics.registry);
   const store = parts.opened('state store', await openStateStore(config.state, log, ended), async (opened) => opened.close());
-  const base = { ...start, startedAt, manager, sockets, reloader, store, draining: new Draining(), metrics };
+  const base = { ...start, startedAt, reloader, store, draining: new Draining(), metrics };
   await standByWhileOlder(base);
   const reload = await serve(base, await openServices(base));
   answerHangUps(reload);

@@ -19,8 +19,11 @@ interface Stopping {
   readonly parts: Parts;
 }
 
-/** Stops the service, once: requests that have come are answered, then every part is closed. */
-async function stopService(stopping: Stopping): Promise<void> {
+/**
+ * Stops the service, once: requests that have come are answered, then every part is closed.
+ * @param exitCode of the process if all could be closed
+ */
+async function stopService(stopping: Stopping, exitCode: number): Promise<void> {
   const { log, manager, watchdog, draining } = stopping;
   if (draining.begun) return;
   log.info('stopping', { unanswered: draining.unanswered });
@@ -33,16 +36,20 @@ async function stopService(stopping: Stopping): Promise<void> {
   await administrationEnded;
   const areClosed = await stopping.parts.close(log);
   log.info('stopped');
-  process.exit(areClosed ? 0 : 1);
+  process.exit(areClosed ? exitCode : 1);
 }
 
 /**
  * Stops the service at SIGTERM and SIGINT. Before anybody can connect: from then on a stop has
  * something to lose. Returns what stops it.
  */
-export function stopAtSignals(stopping: Stopping): () => void {
-  const stop = (): void => void stopService(stopping);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+export function stopAtSignals(stopping: Stopping): (exitCode: number) => void {
+  const stop = (exitCode: number): void => void stopService(stopping, exitCode);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      stop(0);
+    });
+  }
   return stop;
 }
 

@@ -35,10 +35,7 @@ export async function listen(
   if (fd !== undefined) native().closeOnExec(fd);
   await new Promise<void>((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => {
-      const isForbidden = error.code === 'EAFNOSUPPORT' && fd === undefined;
-      reject(
-        isForbidden ? new Error(`${host}:${port}: the unit may open no network sockets; enable the socket unit of this listener`) : error,
-      );
+      reject(error);
     };
     server.once('error', failed);
     const listening = (): void => {

@@ -86,7 +86,7 @@ describe('signetctl doctor, of a planted fault', () => {
   it('of none: says how to start the service', async () => {
     const found = await foundWith();
     expect(found.filter(({ state }) => state === 'fault')).toEqual([
-      expect.objectContaining({ part: 'service', text: expect.stringMatching(/not running.*: run systemctl start signetd/) as string }),
+      expect.objectContaining({ part: 'service', text: expect.stringMatching(/not running.*: run systemctl restart signetd/) as string }),
     ]);
     expect(found.filter(({ state }) => state === 'good').map(({ part }) => part)).toEqual(
       expect.arrayContaining(['state store', 'audit log', 'ports', 'token', 'certificates']),

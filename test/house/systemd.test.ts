@@ -93,6 +93,13 @@ test('neither service leaves what it has in memory behind, nor reaches what the 
   }
 });
 
+test('the daemon is not started again after a fault of the configuration, and its sockets go down with it', () => {
+  const lines = readFileSync(new URL('../../systemd/signetd.service', import.meta.url), 'utf8').split('\n');
+  expect(lines).toContain('RestartPreventExitStatus=69 77 78');
+  const stop = lines.find((line) => line.startsWith('ExecStopPost='));
+  for (const unit of units.filter((name) => name.endsWith('.socket'))) expect(stop).toContain(` ${unit} `);
+});
+
 test('the daemon has no network but the sockets that systemd passes it', () => {
   const lines = readFileSync(new URL('../../systemd/signetd.service', import.meta.url), 'utf8').split('\n');
   expect(lines).toEqual(expect.arrayContaining(['PrivateNetwork=yes', 'IPAddressDeny=any', 'RestrictAddressFamilies=AF_UNIX']));

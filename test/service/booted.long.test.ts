@@ -1,14 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
 import { installation, writeMaterial } from '../support/installed-material.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { rounds } from '../support/repetitions.ts';
 import { skipNote } from '../support/skip-note.ts';
 
 const restarts = 2;
+/** `npm run test:long` with more than one round watches for three minutes. */
+const watchedSeconds = (rounds ?? 1) > 1 ? 180 : 15;
 const reason = whyNotBootable();
 const environment = quickstartEnvironment();
 const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
@@ -168,12 +172,111 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
     machine.run('systemctl', 'start', 'signetd-operations.socket', 'signetd.service');
   });
 
+  it.each(['once', 'twice'])(
+    'start nothing again where a listener has no socket, and refuse callers at once, %s',
+    { timeout: 300_000 },
+    async () => {
+      const before = countsSince(machine.run('date', '+%F %T').trim());
+      machine.run('systemctl', 'disable', '--now', 'signetd-public.socket');
+      machine.run('systemctl', 'stop', 'signetd.service');
+      // A caller starts the daemon, too.
+      expect(machine.try('curl', '--silent', '--max-time', '20', 'http://127.0.0.1:9443/health/live')).toMatchObject({ status: 56 });
+      await machine.until('it has ended', () => machine.property('signetd.service', 'ActiveState') === 'failed');
+      expect(machine.try('systemctl', 'start', 'signetd.service')).toMatchObject({ status: 1 });
+      await delay(watchedSeconds * 1000);
+      expect(machine.property('signetd.service', 'ExecMainStatus')).toBe('78');
+      expect(machine.property('signetd-api.socket', 'ActiveState')).toBe('inactive');
+      expect(machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/live')).toMatchObject({ status: 7 });
+      const after = before();
+      // That of the caller, and that of systemctl. The checkpoints are of the stop.
+      expect(after).toMatchObject({ starts: 2, requests: 0 });
+      expect(after.records).toBeLessThan(5);
+      const said = machine.try('/usr/lib/signetd/runtime/node', '/usr/lib/signetd/dist/cli.js', 'doctor').output;
+      const advice = /listeners\.public: .*: run (systemctl enable signetd-public\.socket), then (systemctl restart signetd)\n/.exec(said);
+      expect(advice, said).not.toBeNull();
+      for (const command of advice?.slice(1) ?? []) machine.run(...command.split(' '));
+      expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
+      expect(machine.run('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:8080/')).not.toBe('');
+    },
+  );
+
+  it.each(['once', 'twice'])(
+    'wait longer and longer between failed starts, and answer callers meanwhile, %s',
+    { timeout: 300_000 },
+    async () => {
+      const before = countsSince(machine.run('date', '+%F %T').trim());
+      machine.run('chown', 'root:root', '/var/log/signetd/audit');
+      machine.try('systemctl', 'restart', 'signetd.service');
+      const ready = (): string => machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready').output;
+      await machine.until('callers are told', () => ready().includes('EACCES: permission denied'));
+      await delay(watchedSeconds * 1000);
+      const { starts, records } = before();
+      // After 0, 2, 4, 8, 16, 32 and 60 seconds, and one each.
+      expect(starts).toBeLessThanOrEqual(watchedSeconds > 60 ? 9 : 5);
+      expect(starts).toBeGreaterThan(1);
+      expect(records).toBeLessThan(5);
+      const begun = Date.now();
+      machine.run('systemctl', 'stop', 'signetd.service');
+      expect(Date.now() - begun).toBeLessThan(5000);
+      machine.run('chown', 'signetd:signetd', '/var/log/signetd/audit');
+      machine.run('systemctl', 'start', 'signetd.service');
+      expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
+    },
+  );
+
+  it.each(['once', 'twice'])(
+    'have the token host wait longer and longer for a token that is missing, and say why, %s',
+    { timeout: 300_000 },
+    async () => {
+      const since = machine.run('date', '+%F %T').trim();
+      machine.run('sed', '-i', 's/^  label: /&gone-/', '/etc/signetd/signetd.yaml');
+      machine.try('systemctl', 'restart', 'signetd-token.service');
+      const missing = String.raw`no token with the label \"gone-signetd\" found (token.label)`;
+      await machine.until('the reason is told', () => journalOf('signetd-token.service').includes(missing));
+      await delay(watchedSeconds * 1000);
+      const starts =
+        machine.run('journalctl', '--no-pager', '--output=cat', '--unit=signetd-token.service', `--since=${since}`).split('Starting ')
+          .length - 1;
+      expect(starts).toBeLessThanOrEqual(watchedSeconds > 60 ? 9 : 5);
+      machine.run('sed', '-i', 's/^  label: gone-/  label: /', '/etc/signetd/signetd.yaml');
+      machine.run('systemctl', 'restart', 'signetd-token.service');
+      await machine.until('it serves', () =>
+        machine.try('curl', '--silent', '--max-time', '5', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'),
+      );
+    },
+  );
+
   it('stop within a moment, and let the sockets start the daemon again', async () => {
     machine.run('systemctl', 'stop', 'signetd.service');
     expect(machine.property('signetd.service', 'Result')).toBe('success');
     expect(machine.run('curl', '--silent', '--retry', '0', 'http://127.0.0.1:9443/health/live')).toContain('"live"');
   });
 });
+
+interface Counts {
+  readonly starts: number;
+  /** Lines of the audit log, and those of them that record requests. */
+  readonly records: number;
+  readonly requests: number;
+}
+
+/** Returns a function that counts what the daemon has done since. */
+function countsSince(since: string): () => Counts {
+  const counted = (): { records: number; requests: number } => {
+    const log = machine.run('sh', '-c', 'cat /var/log/signetd/audit/*').split('\n');
+    return { records: log.length, requests: log.filter((line) => line.includes('"kind":"request"')).length };
+  };
+  const before = counted();
+  return () => {
+    const after = counted();
+    const journal = machine.run('journalctl', '--no-pager', '--output=cat', '--unit=signetd.service', `--since=${since}`);
+    return {
+      starts: journal.split('Starting ').length - 1,
+      records: after.records - before.records,
+      requests: after.requests - before.requests,
+    };
+  };
+}
 
 function journalOf(unit: string): string {
   return machine.run('journalctl', '--no-pager', '--output=cat', `--unit=${unit}`);

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { canDecrypt, decryptedCredential } from '../../config/encrypted-credential.ts';
 import { daemonsCredential } from '../../config/listeners-config.ts';
-import { readTlsMaterial, type TlsFiles } from '../../http/tls/material.ts';
+import { readClientLists, type TlsFiles } from '../../http/tls/material.ts';
 import type { Findings, Place } from './findings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -65,7 +65,7 @@ export function checkRevocationLists(findings: Findings, api: TlsFiles, own: str
     if (!hasNoCaBut(own, api.clientCertificateAuthority))
       place.note('it is empty: client certificates are not checked for revocation; signetctl client revoke keeps a client out');
   } else if (findings.faults.length === 0) {
-    for (const { authority, nextUpdate } of place.tryTo(() => readTlsMaterial(api).lists) ?? []) {
+    for (const { authority, nextUpdate } of place.tryTo(() => readClientLists(api)) ?? []) {
       const name = `the CRL of ${subjectOf(authority)}`;
       if (nextUpdate.getTime() <= Date.now())
         place.fault(

@@ -1,6 +1,8 @@
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import { ClientView, StatusView } from '../../admin/views.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
+import { FailedStarts } from '../../service/failed-starts.ts';
 import { checkConfiguration } from '../config/check.ts';
 import { expiresSoon } from '../config/tls-checks.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
@@ -13,6 +15,7 @@ import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 import { network } from './network.ts';
 import { ports } from './ports.ts';
 import { runningService } from './running-service.ts';
+import { sockets } from './sockets.ts';
 import { stoppedService } from './stopped-service.ts';
 import { token } from './token.ts';
 
@@ -61,17 +64,27 @@ async function parts(configPath: string, config: Config, known: readonly string[
     ...(running.lines ?? [...(await stoppedService(config)), ...(await ports(config))]),
     ...(isTokenConfigured ? await token(configPath, config, running.lines === undefined) : []),
     ...(await network(config)),
+    ...(await sockets(config)),
     ...certificateEnds(config),
     await clock(config),
   ];
   if (running.lines !== undefined) return others;
+  const reason = `${running.reason}${failedStartWords(config)}`;
   const isExplained = known.length > 0 || others.some(({ state }) => state === 'fault');
   return [
     isExplained
-      ? warning('service', `${running.reason}: correct the faults, then run systemctl start signetd`)
-      : fault('service', `${running.reason}: run systemctl start signetd; if it does not start, journalctl --unit signetd says why`),
+      ? warning('service', `${reason}: correct the faults, then run systemctl restart signetd`)
+      : fault('service', `${reason}: run systemctl restart signetd; if it does not start, journalctl --unit signetd says why`),
     ...others,
   ];
+}
+
+/** What the daemon left of its last failed start, while the service manager tries again. */
+function failedStartWords({ admin }: Config): string {
+  const failed = new FailedStarts(dirname(admin.socketPath)).last;
+  if (failed === undefined) return '';
+  const times = failed.starts === 1 ? 'once' : `${failed.starts} times`;
+  return ` (it failed to start ${times}, the last time at ${failed.at}: ${failed.reason})`;
 }
 
 type Running = { readonly lines: readonly Diagnosis[] } | { readonly lines?: undefined; readonly reason: string };

@@ -48,7 +48,18 @@ export function readTlsMaterial(files: TlsFiles): TlsMaterial {
   return { context, certificate, trust: new ClientTrust(authorities, lists), lists };
 }
 
-function listsOf(files: TlsFiles, authorities: readonly X509Certificate[]): SignedList[] | undefined {
+/**
+ * Reads the CRLs of the client CAs as `readTlsMaterial` does, without the key.
+ * @throws {TlsMaterialError} naming the file
+ */
+export function readClientLists(files: Pick<TlsFiles, 'clientCertificateAuthority' | 'clientRevocationLists'>): SignedList[] | undefined {
+  return listsOf(files, authoritiesIn(files.clientCertificateAuthority));
+}
+
+function listsOf(
+  files: Pick<TlsFiles, 'clientCertificateAuthority' | 'clientRevocationLists'>,
+  authorities: readonly X509Certificate[],
+): SignedList[] | undefined {
   if (files.clientRevocationLists.length === 0) return undefined;
   const lists = files.clientRevocationLists.flatMap((file) => readRevocationLists(read(file), file, authorities));
   for (const authority of authorities) {

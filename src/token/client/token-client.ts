@@ -53,6 +53,8 @@ const marginMs = 2000;
 const connectPollMs = 10;
 /** A start takes longer than one call: process, module, login, listing of the keys. */
 const startTimeoutMs = 30_000;
+/** How long a host that is started elsewhere is waited for after another one could not start. */
+const nextHostMs = 5000;
 
 /** The daemon's side of the token host: the port `Token` over the host's socket. */
 export class TokenClient implements Token {
@@ -119,18 +121,20 @@ export class TokenClient implements Token {
   /**
    * Starts the host (or waits for it) and returns once it serves.
    * @throws {HostRefusedError} at once if the host refuses to start
-   * @throws {TokenUnavailable} after 30 s
+   * @throws {TokenUnavailable} after 30 s, or 5 s after a host that is started elsewhere has failed
    */
   async start(): Promise<void> {
     this.#supervised = true;
     void this.#supervise();
-    const deadlineMs = performance.now() + startTimeoutMs;
+    let deadlineMs = performance.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
       if (this.#refusal !== undefined) throw this.#refusal;
       const elsewhere = this.#supervisor.startFailure;
       if (elsewhere !== undefined && refusalExitCodes.includes(elsewhere.exitCode)) {
         throw new HostRefusedError(elsewhere.message, elsewhere.exitCode);
       }
+      // The service manager starts another soon, which may succeed.
+      if (elsewhere !== undefined) deadlineMs = Math.min(deadlineMs, performance.now() + nextHostMs);
       if (performance.now() > deadlineMs) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
       await delay(connectPollMs);
     }

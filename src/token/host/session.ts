@@ -32,7 +32,7 @@ export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle
   const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel);
   const [slot] = slots;
   if (slot === undefined || slots.length > 1) {
-    throw new Error(`${slots.length === 0 ? 'no token' : `${slots.length} tokens`} with the label "${tokenLabel}"`);
+    throw new Error(`${slots.length === 0 ? 'no token' : `${slots.length} tokens`} with the label "${tokenLabel}" found (token.label)`);
   }
   return slot;
 }

@@ -3,10 +3,10 @@ import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import { permit } from '../../service/unix-socket.ts';
-import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { KeyId } from '../key-id.ts';
 import { accountHeads } from '../account-files.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import { moduleFaultWords } from '../operator/token-failure.ts';
 import { encodeAnswer, FrameSplitter, operations, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
 import { Executor, type HostMemory } from './execute.ts';
@@ -92,7 +92,7 @@ class StartRefused extends Error {
 try {
   start();
 } catch (error) {
-  send({ kind: 'failed', message: reasonOf(error), exitCode: exitCodeOf(error) });
+  send({ kind: 'failed', message: moduleFaultWords(error).text, exitCode: exitCodeOf(error) });
 }
 
 function exitCodeOf(error: unknown): number {
@@ -101,7 +101,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 function start(): void {
-  const module = timed(() => loadModule(input.modulePath));
+  const module = timed(load);
   const slot = timed(() => slotOf(module, input.label));
   // The anchor session holds the login; nothing else happens in it.
   if (input.pin !== undefined) {
@@ -152,6 +152,14 @@ function start(): void {
     permit(input.socketPath, { mode: input.peers.socketMode, group: undefined });
     send({ kind: 'ready', keys: known, macKey, probed });
   });
+}
+
+function load(): ReturnType<typeof loadModule> {
+  try {
+    return loadModule(input.modulePath);
+  } catch (error) {
+    throw new Error(`the PKCS#11 module ${input.modulePath} cannot be loaded: ${moduleFaultWords(error).text}`, { cause: error });
+  }
 }
 
 function probe(session: Session, slot: Handle): Probed {

@@ -14,7 +14,7 @@ import { pinFaults } from '../host/start-conditions.ts';
 import { becomeTokenOwner, isToBecomeTokenOwner } from '../host/token-owner.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
-import { faultWords, TokenFailure, pinFrom } from './token-failure.ts';
+import { moduleFaultWords, TokenFailure, pinFrom } from './token-failure.ts';
 import { initialise } from './initialise.ts';
 import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
 
@@ -92,7 +92,7 @@ function load(): Loaded {
     module.initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
     return { module, path, profile };
   } catch (error) {
-    throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${reasonOf(error)}`);
+    throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${moduleFaultWords(error).text}`);
   }
 }
 
@@ -102,9 +102,7 @@ function outlookOf(used: Loaded): Outlook {
     try {
       return slotOf(module.lib, config.label);
     } catch (error) {
-      throw pkcs11Code(error) === undefined && error instanceof Error
-        ? new TokenFailure('unreachable', `${error.message} found (token.label)`)
-        : error;
+      throw pkcs11Code(error) === undefined ? new TokenFailure('unreachable', reasonOf(error)) : error;
     }
   };
   const openSession = (): Session => (session ??= openLoggedIn(used, slot()));
@@ -146,5 +144,5 @@ function failureOf(error: unknown): { kind: TokenFailure['kind']; text: string }
   const text = reasonOf(error);
   if (error instanceof PinRefusedBefore || error instanceof WrongPin) return { kind: 'pinRefused', text };
   if (error instanceof WireError || error instanceof RangeError) return { kind: 'unreachable', text };
-  return faultWords(pkcs11Code(error), text);
+  return moduleFaultWords(error);
 }

@@ -1,4 +1,5 @@
 import { ckr } from '../pkcs11-faults.ts';
+import { pkcs11Code } from '../host/session.ts';
 import { readSecretBytes } from '../../config/secret-reference.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 
@@ -40,15 +41,44 @@ const words: Readonly<Record<number, { readonly kind: FailureKind; readonly text
 };
 const initPinMissing = 0x102;
 
-/** @param code a CKR_ value, if known @param text the message of pkcs11js */
-export function faultWords(code: number | undefined, text: string): { readonly kind: FailureKind; readonly text: string } {
+/** Meanings of codes that are reported by name. */
+const meanings: Readonly<Record<number, string>> = {
+  [ckr.HOST_MEMORY]: 'the module has too little memory',
+  [ckr.GENERAL_ERROR]:
+    'the module failed and does not say why; often its configuration, the directory of a software token, or the connection to the device cannot be used',
+  [ckr.FUNCTION_FAILED]: 'the module failed and does not say why',
+  [ckr.DEVICE_MEMORY]: 'the device has too little memory',
+  [ckr.SESSION_HANDLE_INVALID]: 'the session is lost',
+  [ckr.TOKEN_NOT_RECOGNIZED]: 'the token in the slot is unknown to the module',
+};
+
+/**
+ * @param code a CKR_ value, if known
+ * @param text the message of pkcs11js
+ * @param call the function of PKCS#11, if known
+ */
+export function faultWords(code: number | undefined, text: string, call?: string): { readonly kind: FailureKind; readonly text: string } {
   if (code === initPinMissing) return { kind: 'pinRefused', text: 'the token has no user PIN yet: signetctl token init sets one' };
   const known = code === undefined ? undefined : words[code];
-  if (known !== undefined) return known;
+  const prefix = call === undefined ? '' : `${call}: `;
+  if (known !== undefined) return { kind: known.kind, text: `${prefix}${known.text}` };
   const name = /CKR_[A-Z0-9_]+/.exec(text)?.[0];
   const hexadecimal = code === undefined || code === 0xffffffff ? undefined : `0x${code.toString(16)}`;
   if (name === undefined && hexadecimal === undefined) return { kind: 'unreachable', text };
-  return { kind: 'unreachable', text: `the PKCS#11 module returned ${[name, hexadecimal].filter(Boolean).join(', ')}` };
+  const meaning = code === undefined ? undefined : meanings[code];
+  const returned = `the PKCS#11 module returned ${[name, hexadecimal].filter(Boolean).join(', ')}`;
+  return { kind: 'unreachable', text: `${prefix}${returned}${meaning === undefined ? '' : `: ${meaning}`}` };
+}
+
+/** Describes an error of the module in the words of `faultWords`, with the call that failed; other errors as they are. */
+export function moduleFaultWords(error: unknown): { readonly kind: FailureKind; readonly text: string } {
+  return faultWords(pkcs11Code(error), reasonOf(error), callOf(error));
+}
+
+/** The function of PKCS#11 that failed, which pkcs11js names. */
+function callOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('method' in error)) return undefined;
+  return typeof error.method === 'string' && /^C_\w+$/.test(error.method) ? error.method : undefined;
 }
 
 /**

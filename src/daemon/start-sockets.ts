@@ -1,0 +1,44 @@
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { listenFault } from '../service/listen-fault.ts';
+import { listenFds } from '../service/listen-fds.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+
+/**
+ * Compares the sockets that the service manager passed with the configured listeners, and tries those
+ * addresses at which the process would listen itself.
+ * @returns the descriptors of the passed sockets, by name
+ * @throws {ConfigError} with one line for each listener that can have no socket
+ * @throws {Error} for an address that is taken or not there now
+ */
+export async function startSockets({ listeners }: Pick<Config, 'listeners'>): Promise<ReadonlyMap<string, number>> {
+  const sockets = passedSockets(Object.keys(listeners));
+  const lacking: string[] = [];
+  for (const [name, listener] of Object.entries(listeners)) {
+    if (listener === undefined || sockets.has(name) || ('socketPath' in listener && listener.socketPath !== undefined)) continue;
+    const { host, port } = listener;
+    const code = await listenFault(host, port);
+    if (code === undefined) continue;
+    const address = `listeners.${name}: ${host}:${port}`;
+    if (code === 'EAFNOSUPPORT') lacking.push(`${address}: ${withoutSocket(name)}`);
+    else if (code === 'EACCES')
+      lacking.push(`${address}: the process may not listen there (EACCES): set another port, or have systemd pass a socket`);
+    else throw new Error(`${address}: ${code === 'EADDRINUSE' ? 'another process listens there' : `nobody can listen there (${code})`}`);
+  }
+  if (lacking.length > 0) throw new ConfigError(lacking.join('\n'));
+  return sockets;
+}
+
+/** Of the units of the package, which may open no network sockets. */
+function withoutSocket(name: string): string {
+  const unit = `signetd-${name}.socket`;
+  return `systemd passes no socket for this listener, and the unit may open none: run systemctl enable ${unit}, then systemctl restart signetd`;
+}
+
+function passedSockets(names: readonly string[]): ReadonlyMap<string, number> {
+  try {
+    return listenFds(process.env, process.pid, names);
+  } catch (error) {
+    throw new ConfigError(`the sockets of systemd do not fit the configuration: ${reasonOf(error)}`);
+  }
+}
