@@ -45,10 +45,14 @@ export function signetdPage(version: string, date: string): string {
       ...units.flatMap(([unit, text]) => ['.TP', bold(unit), roff(text)]),
       '.SH EXIT STATUS',
       ...[
-        ['1', 'The start failed; systemd tries again.'],
+        ['1', 'The start failed; systemd tries again, after a while that grows up to a minute.'],
         ['69', 'Token host: the token lacks a required feature.'],
+        ['70', 'Token host: the token is not there, or its module fails; systemd tries again, as after 1.'],
         ['77', 'Token host: the token refuses the PIN, or did so before. The same PIN is not presented again (signetctl token retry-pin).'],
-        ['78', 'The configuration is not valid.'],
+        [
+          '78',
+          'The configuration is not valid, or its listeners do not fit the sockets. The daemon is not started again, and its sockets go down; systemctl restart signetd brings them back.',
+        ],
       ].flatMap(([code = '', text = '']) => ['.TP', bold(code), roff(text)]),
       '.SH FILES',
       ...files.flatMap(([path, text]) => ['.TP', italic(path), roff(text)]),

@@ -81,6 +81,10 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
         // with the log.
         throw new CommandRefused('the state store is not older than the audit log: there is nothing to confirm');
       });
+    case 'clock confirm':
+      return context.audit.administer(entry, async () => {
+        throw new CommandRefused('signetd does not wait for its clock: there is nothing to confirm');
+      });
     case 'backup create':
       // Its own record is before the checkpoint, so that the backup contains it.
       await context.audit.administer(entry, async () => Promise.resolve({ value: undefined }));

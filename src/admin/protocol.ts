@@ -65,6 +65,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('identity remove'), ...IdentityName }),
   z.strictObject({ command: z.literal('state compare') }),
   z.strictObject({ command: z.literal('state confirm') }),
+  z.strictObject({ command: z.literal('clock confirm') }),
   z.strictObject({ command: z.literal('backup create') }),
   z.strictObject({
     command: z.literal('backup end'),

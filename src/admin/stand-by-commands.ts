@@ -10,7 +10,7 @@ import { comparisonView, confirmState } from './state-commands.ts';
 import type { StatusView } from './views.ts';
 
 /** What is there of a service that cannot serve yet. */
-interface StandingBy {
+export interface StandingBy {
   readonly store: StateStore;
   readonly config: Config;
   readonly configPath: string;
@@ -51,7 +51,7 @@ export async function runWithoutToken(context: WithoutTokenContext, request: Adm
   });
 }
 
-async function answered({ log }: StandingBy, { command }: AdminRequest, work: () => Promise<Done>): Promise<AdminAnswer> {
+export async function answered({ log }: StandingBy, { command }: AdminRequest, work: () => Promise<Done>): Promise<AdminAnswer> {
   try {
     const { result, notes = [] } = await work();
     return { outcome: 'done', result, notes: [...notes] };
@@ -81,7 +81,7 @@ async function carryOut(context: StandByContext, request: AdminRequest, uid: num
   throw new CommandRefused(`signetd is waiting for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
 }
 
-async function standByStatus(
+export async function standByStatus(
   { store, config, configPath, startedAt }: StandingBy,
   faults: Readonly<Record<string, string>>,
 ): Promise<StatusView> {

@@ -117,6 +117,10 @@ export const ConfirmedView = z.strictObject({
 });
 export type ConfirmedView = z.output<typeof ConfirmedView>;
 
+/** Result of confirming a clock that is behind the newest audit record. */
+export const ClockConfirmedView = z.strictObject({ newestRecord: Time, clock: Time });
+export type ClockConfirmedView = z.output<typeof ClockConfirmedView>;
+
 /** A link that signs an operator in to the console, once. */
 export const ConsoleLinkView = z.strictObject({
   /**

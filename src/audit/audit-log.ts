@@ -13,6 +13,7 @@ import type { Effect } from './effect.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
+import { rightRecordTime } from './newest-record.ts';
 import type { Outbox } from './outbox.ts';
 import type { AdministrationEntry, Entry, FilePlace } from './record.ts';
 import { SyslogCopies } from './syslog-copies.ts';
@@ -76,7 +77,10 @@ export class AuditLog implements Audit {
       if (found.gap !== undefined)
         options.log.error('the audit log is damaged or incomplete; it continues in a new file', { reason: found.gap });
       const { directory, name, rotateBytes, signer } = options;
-      const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
+      const chain = new Chain(
+        { directory, log: name, publicKey: signer.publicKey, rotateBytes },
+        { ...found, newestAt: await rightRecordTime(directory) },
+      );
       const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
       const append = async (entry: Entry): Promise<unknown> => audit.#writer.append(entry);
       audit.#copies = await SyslogCopies.open(options.syslog, { directory, log: options.log, durable: () => chain.tail.n, append });
@@ -95,6 +99,7 @@ export class AuditLog implements Audit {
       lagSeconds: this.#writer.lagSeconds,
       lastCheckpointAt: this.#checkpoints.lastAt,
       recordsSinceCheckpoint: this.#checkpoints.recordsSince,
+      newestRecordAt: this.#chain.newestAt,
       syslog: this.#copies?.status,
     };
   }

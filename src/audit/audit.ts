@@ -21,6 +21,8 @@ export interface AuditStatus {
   /** Milliseconds since epoch. */
   readonly lastCheckpointAt: number | undefined;
   readonly recordsSinceCheckpoint: number;
+  /** Time of the newest record, in milliseconds since the epoch; undefined if there is none. */
+  readonly newestRecordAt: number | undefined;
   /** Copies to a syslog server; absent if none is configured. */
   readonly syslog?: ForwarderStatus | undefined;
 }

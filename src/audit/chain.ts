@@ -26,6 +26,8 @@ export interface ChainStart {
   readonly goodBytes: number;
   /** Reason why the file does not continue the existing chain. */
   readonly gap?: string | undefined;
+  /** Time of the last existing record, in milliseconds since the epoch. */
+  readonly newestAt?: number | undefined;
 }
 
 /** The chain of records across its files. It allows one call at a time. */
@@ -35,6 +37,7 @@ export class Chain {
   #number: number;
   #goodBytes: number;
   #gap: string | undefined;
+  #newestAt: number | undefined;
   #file: AppendFile | undefined;
 
   constructor(options: ChainOptions, start: ChainStart) {
@@ -43,6 +46,12 @@ export class Chain {
     this.#number = start.file;
     this.#goodBytes = start.goodBytes;
     this.#gap = start.gap;
+    this.#newestAt = start.newestAt;
+  }
+
+  /** The latest time of a record, in milliseconds since the epoch; the clock may be behind it. */
+  get newestAt(): number | undefined {
+    return this.#newestAt;
   }
 
   get tail(): Place {
@@ -61,7 +70,8 @@ export class Chain {
   async write(bodies: readonly string[]): Promise<FilePlace[]> {
     const file = await this.#openFile();
     const isNew = file.size === 0;
-    const time = new Date().toISOString();
+    const now = new Date();
+    const time = now.toISOString();
     const lines: string[] = [];
     const places: FilePlace[] = [];
     const number = this.#number;
@@ -74,6 +84,7 @@ export class Chain {
     }
     await file.append(Buffer.from(`${lines.join('\n')}\n`));
     this.#tail = place;
+    this.#newestAt = Math.max(now.getTime(), this.#newestAt ?? 0);
     if (isNew) this.#gap = undefined;
     // The records are written: if the file cannot be closed now, the next write tries again.
     if (file.size >= this.#options.rotateBytes) await this.#rotate(file).catch(() => undefined);

@@ -39,7 +39,7 @@ export async function openAudit(
 ): Promise<RunningAudit> {
   if (!enabled) {
     log.warn('the audit log is switched off');
-    const status = { writable: true, lagSeconds: 0, lastCheckpointAt: undefined, recordsSinceCheckpoint: 0 };
+    const status = { writable: true, lagSeconds: 0, lastCheckpointAt: undefined, recordsSinceCheckpoint: 0, newestRecordAt: undefined };
     return {
       ...noAudit,
       status,

@@ -123,6 +123,8 @@ export interface AdministrationEntry {
    * applied again or are lost.
    */
   readonly confirmed?: { readonly from: number; readonly to: number; readonly applied: number; readonly lost: number } | undefined;
+  /** For `clock confirm`: the time of the newest record, which the clock was behind. */
+  readonly newestRecord?: string | undefined;
   /** As for a request. */
   readonly effects?: readonly Effect[] | undefined;
   /** Reason for a refusal or a failure. */

@@ -44,6 +44,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['key show', [`signetctl key show ${reference}`]],
   ['key unlock', [`signetctl key unlock ${reference}`]],
   ['key remove', [`signetctl key remove ${reference}`]],
+  ['clock confirm', ['date --utc && signetctl clock confirm']],
   ['state compare', ['signetctl state compare']],
   ['state confirm', ['signetctl audit verify && signetctl state compare && signetctl state confirm']],
   ['token slots', ['signetctl token slots']],

@@ -73,6 +73,7 @@ export function programOf(end: (exitCode: number) => void): Command {
   addSetupCommands(program, runs);
   addClientCommands(program, runs);
   addKeyCommands(program, runs);
+  addClockCommands(program, runs);
   addStateCommands(program, runs);
   addTokenCommands(program, runs);
   addCaCommands(program, runs);
@@ -106,6 +107,16 @@ function addServiceCommands(program: Command, runs: Runs): void {
     program.command('reload').description('reload the configuration, entirely or not at all'),
     async () => import('./status.ts'),
     ({ reload }) => [NoOptions, reload],
+  );
+}
+
+/** `signetctl clock …` */
+function addClockCommands(program: Command, runs: Runs): void {
+  const clock = program.command('clock').description('answer for the clock of the machine');
+  runs(
+    clock.command('confirm').description('let a waiting service go on with a clock that is behind the newest audit record'),
+    async () => import('./clock.ts'),
+    ({ clockConfirm }) => [NoOptions, clockConfirm],
   );
 }
 

@@ -6,6 +6,7 @@ import type { ReloadableTls } from '../http/tls/reload.ts';
 import type { Draining } from '../service/draining.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
+import { clockBehindMs } from '../telemetry/storage-metrics.ts';
 import { keyTrial } from '../token/key-id.ts';
 import type { PublishedServices } from './published-services.ts';
 import type { Reminders } from './reminders.ts';
@@ -36,8 +37,18 @@ export function serviceHealth(looked: Looked): Health {
       ...looked.reminders.warnings(),
       ...looked.transfers?.warnings(),
       ...syslogWarnings(looked.audit.status),
+      ...clockWarnings(looked.audit.status),
     }),
   };
+}
+
+/** Smaller differences are those of a clock that is being synchronised. */
+const clockSlackMs = 5000;
+
+function clockWarnings({ newestRecordAt }: RunningAudit['status']): Record<string, string> {
+  const behindMs = clockBehindMs(newestRecordAt);
+  if (behindMs <= clockSlackMs) return {};
+  return { clock: `the clock was set back: it is ${Math.ceil(behindMs / 1000)} s behind the newest audit record` };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { maxOfTenant } from '../config/limits-config.ts';
 import { warnOfReadableFiles } from '../config/readable-files.ts';
 import { Reloader, type LastReload } from '../config/reloader.ts';
+import { writtenDirectories } from '../config/written-directories.ts';
 import { createApi } from '../http/api/api.ts';
 import { Guard } from '../http/api/guard.ts';
 import type { Express } from 'express';
@@ -19,6 +20,7 @@ import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
+import { freeSpaceOf } from '../service/free-space.ts';
 import { releaseFreeMemoryRegularly } from '../service/memory-release.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
@@ -47,6 +49,7 @@ import type { TokenClient } from '../token/client/token-client.ts';
 import { SignIns } from '../console/sign-ins.ts';
 import { addressOf } from '../service/listen.ts';
 import { consoleLinks, consoleMounts } from './open-console.ts';
+import { standByWhileClockIsBehind } from './clock-stand-by.ts';
 import { heldHangUps, openAdministration } from './administration.ts';
 import { listenAll, openApiListener, watchServers, type Servers } from './listeners.ts';
 import { openDocuments } from './open-documents.ts';
@@ -121,6 +124,7 @@ export async function startService(start: Start): Promise<void> {
   const ended = stateMetrics(metrics.registry);
   const store = parts.opened('state store', await openStateStore(config.state, log, ended), async (opened) => opened.close());
   const base = { ...start, startedAt, reloader, store, draining: new Draining(), metrics };
+  await standByWhileClockIsBehind(base);
   await standByWhileOlder(base);
   const reload = await serve(base, await openServices(base));
   answerHangUps(reload);
@@ -183,6 +187,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
   reloader.join(services);
   processMetrics(registry);
   auditMetrics(registry, () => audit.status);
+  fileSystemMetrics(registry, new Map(writtenDirectories(config).map(({ use, path }) => [use, async () => freeSpaceOf(path)])));
   if (config.audit.syslog !== undefined) syslogMetrics(registry, () => audit.status.syslog);
   authorityMetrics(
     registry,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { durationBuckets } from './metrics.ts';
 
@@ -8,6 +9,8 @@ export interface AuditGauges {
   /** Milliseconds since the epoch. */
   readonly lastCheckpointAt: number | undefined;
   readonly recordsSinceCheckpoint: number;
+  /** Time of the newest record, in milliseconds since the epoch. */
+  readonly newestRecordAt: number | undefined;
 }
 
 export function auditMetrics(registry: Registry, status: () => AuditGauges): void {
@@ -27,6 +30,60 @@ export function auditMetrics(registry: Registry, status: () => AuditGauges): voi
   gauge('signetd_audit_checkpoint_age_seconds', 'Seconds since the last checkpoint; NaN before the first.', ({ lastCheckpointAt }) =>
     lastCheckpointAt === undefined ? Number.NaN : (Date.now() - lastCheckpointAt) / 1000,
   );
+  clockMetrics(registry, () => status().newestRecordAt);
+}
+
+/** Compares the clock with the newest audit record, which it should never be behind. */
+export function clockMetrics(registry: Registry, newestRecordAt: () => number | undefined): void {
+  const gauge = new Gauge({
+    name: 'signetd_clock_behind_seconds',
+    help: 'Seconds that the clock is behind the newest audit record, 0 if it is not: it was set back.',
+    registers: [registry],
+    collect() {
+      gauge.set(clockBehindMs(newestRecordAt()) / 1000);
+    },
+  });
+}
+
+/** Returns how far the clock is behind a time in milliseconds since the epoch; 0 if it is not. */
+export function clockBehindMs(newestRecordAt: number | undefined): number {
+  return Math.max(0, (newestRecordAt ?? 0) - Date.now());
+}
+
+/** A file system that does not answer must not hold up a scrape. */
+const fileSystemMs = 1000;
+
+/**
+ * Space of the file systems that the service writes to.
+ * @param spaces asked at each scrape, by the use of the directory
+ */
+export function fileSystemMetrics(
+  registry: Registry,
+  spaces: ReadonlyMap<string, () => Promise<{ readonly availableBytes: number; readonly sizeBytes: number }>>,
+): void {
+  const made = (name: string, help: string, value: 'availableBytes' | 'sizeBytes'): void => {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['use'] as const,
+      registers: [registry],
+      async collect() {
+        await Promise.all(
+          Array.from(spaces, async ([use, space]) => {
+            const found = await Promise.race([space().catch(() => undefined), delay(fileSystemMs, undefined, { ref: false })]);
+            if (found === undefined) gauge.remove({ use });
+            else gauge.set({ use }, found[value]);
+          }),
+        );
+      },
+    });
+  };
+  made(
+    'signetd_filesystem_avail_bytes',
+    'Bytes left to the service on the file system of a directory: audit (the audit log), state (SQLite), scratch, transfer.',
+    'availableBytes',
+  );
+  made('signetd_filesystem_size_bytes', 'Size of that file system in bytes.', 'sizeBytes');
 }
 
 /** State of the copies to a syslog server. */

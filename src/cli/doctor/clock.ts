@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { tailOf } from '../../audit/tail.ts';
+import { newestRecordAt } from '../../audit/newest-record.ts';
 import type { Config } from '../../config/config.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 
@@ -13,11 +13,12 @@ const timedatectlMs = 5000;
  * back, and whether it is synchronised.
  */
 export async function clock({ audit }: Config): Promise<Diagnosis> {
-  const newest = await newestRecord(audit.directory);
-  if (newest !== undefined && newest.getTime() > Date.now() + slackMs) {
+  const newest = await newestRecordAt(audit.directory).catch(() => undefined);
+  if (newest !== undefined && newest > Date.now() + slackMs) {
     return fault(
       'clock',
-      `it went back: the newest audit record is from ${newest.toISOString()}; set the clock, then find out why it went back`,
+      `it went back: the newest audit record is from ${new Date(newest).toISOString()}, and the clock shows ${new Date().toISOString()}: set the clock, then find out why it went back; ` +
+        'if the clock is right and the records are not, and signetd waits for it, run signetctl clock confirm',
     );
   }
   const isSet = await isSynchronised();
@@ -29,18 +30,6 @@ export async function clock({ audit }: Config): Promise<Diagnosis> {
         'clock',
         `it shows ${now} and is not synchronised: run timedatectl set-ntp true (Debian: apt install systemd-timesyncd, if there is no NTP client)`,
       );
-}
-
-async function newestRecord(directory: string): Promise<Date | undefined> {
-  try {
-    const line = (await tailOf(directory, 1))?.lines.at(-1);
-    const record: unknown = line === undefined ? undefined : JSON.parse(line);
-    return typeof record === 'object' && record !== null && 'time' in record && typeof record.time === 'string'
-      ? new Date(record.time)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function isSynchronised(): Promise<boolean | undefined> {

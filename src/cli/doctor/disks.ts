@@ -5,7 +5,7 @@ import { faultText } from '../config/findings.ts';
 import { fault, type Diagnosis } from './diagnosis.ts';
 
 /** With less, a busy service is stopped within minutes. */
-const leastBytes = 16 * 1024 * 1024;
+export const leastBytes = 16 * 1024 * 1024;
 
 /** Diagnoses the directories that a stopped service would write to: only those with a fault. */
 export function disks({ audit, state }: Config): Diagnosis[] {

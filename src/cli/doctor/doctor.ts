@@ -12,6 +12,7 @@ import { table } from '../table.ts';
 import { certificateEnds } from './certificate-ends.ts';
 import { clock } from './clock.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
+import { freeSpace } from './free-space.ts';
 import { network } from './network.ts';
 import { ports } from './ports.ts';
 import { runningService } from './running-service.ts';
@@ -65,6 +66,7 @@ async function parts(configPath: string, config: Config, known: readonly string[
     ...(isTokenConfigured ? await token(configPath, config, running.lines === undefined) : []),
     ...(await network(config)),
     ...(await sockets(config)),
+    ...(await freeSpace(config, running.lines !== undefined)),
     ...certificateEnds(config),
     await clock(config),
   ];

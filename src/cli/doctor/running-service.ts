@@ -14,7 +14,8 @@ const lateCheckpointMs = 10 * 60 * 1000;
  */
 export function runningService(status: StatusView, clients: readonly ClientView[] | undefined, isFaulty: boolean): Diagnosis[] {
   // It waits for the operator and has not tested anything.
-  const { stateAge: age } = status.faults;
+  const { stateAge: age, clock: time } = status.faults;
+  if (time !== undefined) return [service(status, isFaulty), fault('service', `it waits: ${time}`)];
   if (age !== undefined) return [service(status, isFaulty), fault('state store', age)];
   return [
     service(status, isFaulty),
