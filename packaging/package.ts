@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -22,20 +22,30 @@ import { billOfMaterials } from './deb/bill-of-materials.ts';
 import { controlFile, debianParts, maintainer } from './deb/control.ts';
 import { copyrightFile } from './deb/copyright.ts';
 import { writeDocumentation } from './deb/documentation.ts';
+import { instanceTemplate, instanceUnits, templateName } from './deb/instance-units.ts';
 import { productionModules } from './deb/production-modules.ts';
 import { writeProgram } from './deb/program-files.ts';
 
 /**
  * Makes `var/packages/signetd_<version>_<architecture>.deb` of this build, without network. The same commit makes the same bytes.
- * `--version` sets the version of the package, `--output` the directory, `--compression-level` that of xz.
+ * `--version` sets the version of the package, `--output` the directory, `--compression-level` that of xz. `--release`, or a
+ * tag on the commit, makes a release, which names its maintainer.
  */
 const { values } = parseArgs({
-  options: { version: { type: 'string' }, output: { type: 'string' }, 'compression-level': { type: 'string', default: '6' } },
+  options: {
+    release: { type: 'boolean', default: false },
+    version: { type: 'string' },
+    output: { type: 'string' },
+    'compression-level': { type: 'string', default: '6' },
+  },
 });
 const project = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const output = values.output ?? join(project, 'var/packages');
 const version = values.version ?? `${productVersion()}-1`;
 if (!/^\d[A-Za-z0-9.+~]*-[A-Za-z0-9.+~]+$/.test(version)) throw new Error(`--version ${version}: not of the form 0.1.0-1`);
+const isTagged = spawnSync('git', ['-C', project, 'describe', '--exact-match', 'HEAD'], { stdio: 'ignore' }).status === 0;
+if ((values.release || isTagged) && !process.env['DEBEMAIL'])
+  throw new Error('a release names its maintainer: set DEBEMAIL (and DEBFULLNAME) to the address of those who distribute it');
 const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const epochSeconds = Number(
   process.env['SOURCE_DATE_EPOCH'] ?? execFileSync('git', ['-C', project, 'log', '-1', '--format=%ct'], { encoding: 'utf8' }),
@@ -62,6 +72,11 @@ async function build(): Promise<string> {
   copy('systemd/tmpfiles.conf', 'usr/lib/tmpfiles.d/signetd.conf');
   for (const unit of readdirSync(join(project, 'systemd')).filter((name) => /\.(?:service|socket)$/.test(name)))
     copy(`systemd/${unit}`, `usr/lib/systemd/system/${unit}`);
+  for (const unit of instanceUnits)
+    writeFileSync(
+      join(root, 'usr/lib/systemd/system', templateName(unit)),
+      instanceTemplate(readFileSync(join(project, 'systemd', unit), 'utf8')),
+    );
   setModes(root);
   writeControl();
   mkdirSync(output, { recursive: true });

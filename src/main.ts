@@ -34,7 +34,7 @@ async function start(config: Config, configPath: string, failedStarts: FailedSta
   const parts = new Parts();
   let sockets: ReadonlyMap<string, number> | undefined;
   try {
-    sockets = await startSockets(config);
+    sockets = await startSockets(configPath, config);
     await startService({ config, configPath, log, parts, manager, sockets });
     failedStarts.forget();
   } catch (error) {

@@ -34,6 +34,15 @@ describe('the configuration', () => {
     expect(config.tenants['bank']?.allowSha1).toBe(false);
   });
 
+  it('takes the key of the API as a path, as file:, or as a credential of systemd', () => {
+    const key = (reference: string): string => load(good.replace('key: server.key', `key: ${reference}`)).listeners.api.key;
+    expect(['server.key', 'file:server.key', `file:${directory}/server.key`].map(key)).toEqual(
+      Array.from({ length: 3 }, () => join(directory, 'server.key')),
+    );
+    expect(key('file:/elsewhere/server.key')).toBe('/elsewhere/server.key');
+    expect(key('credential:tls-key')).toBe('/run/credentials/signetd.service/tls-key');
+  });
+
   it.each([
     ['an unknown member', good.replace('label: prod', 'label: prod, lable: x'), 'token'],
     ['a PIN in clear', good.replace('credential:pin', '1234'), 'token.pin'],

@@ -33,6 +33,8 @@ export function controlFile({ version, architecture, installedKiB }: Facts): str
     `Maintainer: ${maintainer}`,
     `Installed-Size: ${installedKiB}`,
     `Depends: ${debianParts.map(({ relation }) => relation).join(', ')}`,
+    // signetctl setup verifies its first signature with it.
+    'Recommends: openssl',
     'Suggests: softhsm2, opensc',
     'Description: signing daemon with keys on a PKCS #11 token',
     ' signetd creates keys and short-lived certificates, and signs documents, for',

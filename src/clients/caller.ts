@@ -7,6 +7,9 @@ export type TenantId = string & { readonly [brand]: 'TenantId' };
 export const roles = ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files', 'auditor'] as const;
 export type Role = (typeof roles)[number];
 
+/** Roles of an application that signs, for commands to which none are given; separated by commas. */
+export const usualRoles = 'signature,keys,revocation';
+
 /** Sender of a request, identified by a registered client certificate. */
 export interface Caller {
   /** SHA-256 of the registered SubjectPublicKeyInfo, hexadecimal. */

@@ -60,7 +60,7 @@ export const ListenersConfig = z.strictObject({
     host: z.string().default('0.0.0.0').describe('Address to listen on, unless systemd passes a socket.'),
     port: Port.default(8443).describe('TCP port to listen on, unless systemd passes a socket.'),
     certificate: FilePath.describe('PEM file with the server certificate and the intermediate certificates.'),
-    key: FilePath.describe('PEM file with its key, or credential:<name> for one that systemd passes.'),
+    key: FilePath.describe('PEM file with its key, as a path or as file:<path>, or credential:<name> for one that systemd passes.'),
     clientCertificateAuthority: FilePath.describe(
       'PEM file with the authorities that issue client certificates, and those above them up to the root.',
     ),
@@ -161,6 +161,7 @@ export function absoluteListeners(listeners: ListenersConfig, base: string): Lis
 }
 
 const prefix = 'credential:';
+const filePrefix = 'file:';
 /**
  * Directory of the daemon's systemd credentials, for access from outside its unit, as in `signetctl
  * config check`.
@@ -173,10 +174,11 @@ export function daemonsCredential(path: string): string | undefined {
 }
 
 /**
- * Returns the path of a file given as `credential:<name>` (in systemd's $CREDENTIALS_DIRECTORY) or
- * as a path relative to `base`.
+ * Returns the path of a file given as `credential:<name>` (in systemd's $CREDENTIALS_DIRECTORY), or as
+ * `file:<path>` or a path alone, relative to `base`.
  */
 function fileOrCredential(base: string, reference: string): string {
+  if (reference.startsWith(filePrefix)) return resolve(base, reference.slice(filePrefix.length));
   if (!reference.startsWith(prefix)) return resolve(base, reference);
   return join(process.env['CREDENTIALS_DIRECTORY'] ?? daemonsCredentials, reference.slice(prefix.length));
 }

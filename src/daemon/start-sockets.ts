@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { unitNames } from '../config/unit-names.ts';
 import { listenFault } from '../service/listen-fault.ts';
 import { listenFds } from '../service/listen-fds.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
@@ -11,7 +12,7 @@ import { reasonOf } from '../telemetry/reason-of.ts';
  * @throws {ConfigError} with one line for each listener that can have no socket
  * @throws {Error} for an address that is taken or not there now
  */
-export async function startSockets({ listeners }: Pick<Config, 'listeners'>): Promise<ReadonlyMap<string, number>> {
+export async function startSockets(configPath: string, { listeners }: Pick<Config, 'listeners'>): Promise<ReadonlyMap<string, number>> {
   const sockets = passedSockets(Object.keys(listeners));
   const lacking: string[] = [];
   for (const [name, listener] of Object.entries(listeners)) {
@@ -20,7 +21,7 @@ export async function startSockets({ listeners }: Pick<Config, 'listeners'>): Pr
     const code = await listenFault(host, port);
     if (code === undefined) continue;
     const address = `listeners.${name}: ${host}:${port}`;
-    if (code === 'EAFNOSUPPORT') lacking.push(`${address}: ${withoutSocket(name)}`);
+    if (code === 'EAFNOSUPPORT') lacking.push(`${address}: ${withoutSocket(configPath, name)}`);
     else if (code === 'EACCES')
       lacking.push(`${address}: the process may not listen there (EACCES): set another port, or have systemd pass a socket`);
     else throw new Error(`${address}: ${code === 'EADDRINUSE' ? 'another process listens there' : `nobody can listen there (${code})`}`);
@@ -29,10 +30,10 @@ export async function startSockets({ listeners }: Pick<Config, 'listeners'>): Pr
   return sockets;
 }
 
-/** Of the units of the package, which may open no network sockets. */
-function withoutSocket(name: string): string {
-  const unit = `signetd-${name}.socket`;
-  return `systemd passes no socket for this listener, and the unit may open none: run systemctl enable ${unit}, then systemctl restart signetd`;
+/** The units of the package may open no network sockets. */
+function withoutSocket(configPath: string, name: string): string {
+  const { service, socketOf } = unitNames(configPath) ?? { service: 'signetd.service', socketOf: () => 'the socket unit of this listener' };
+  return `systemd passes no socket for this listener, and the unit may open none: run systemctl enable ${socketOf(name)}, then systemctl restart ${service}`;
 }
 
 function passedSockets(names: readonly string[]): ReadonlyMap<string, number> {

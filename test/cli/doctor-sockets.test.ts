@@ -15,8 +15,12 @@ function listeners(others: object = {}): Pick<Config, 'listeners'> {
   return { listeners: { api: { port: 8443 }, operations: { port: 9443 }, ...others } } as unknown as Pick<Config, 'listeners'>;
 }
 
-async function found(config: Pick<Config, 'listeners'>, units: SocketUnits | undefined): Promise<string[]> {
-  return (await sockets(config, async () => Promise.resolve(units))).map(({ state, text }) => `${state}: ${text}`);
+async function found(
+  config: Pick<Config, 'listeners'>,
+  units: SocketUnits | undefined,
+  file = '/etc/signetd/signetd.yaml',
+): Promise<string[]> {
+  return (await sockets(file, config, async () => Promise.resolve(units))).map(({ state, text }) => `${state}: ${text}`);
 }
 
 describe('the socket units, compared with the listeners', () => {
@@ -35,7 +39,7 @@ describe('the socket units, compared with the listeners', () => {
 
   it('are a fault where a listener has none, with the commands', async () => {
     expect(await found(listeners(withPublic), installed)).toEqual([
-      'fault: listeners.public: signetd-public.socket is not enabled, and signetd.service may open no network socket: run systemctl enable signetd-public.socket, then systemctl restart signetd',
+      'fault: listeners.public: signetd-public.socket is not enabled, and signetd.service may open no network socket: run systemctl enable signetd-public.socket, then systemctl restart signetd.service',
     ]);
   });
 
@@ -49,7 +53,7 @@ describe('the socket units, compared with the listeners', () => {
     ['enabled', { ...active(8080), ActiveState: 'inactive' }],
   ])('are a fault where one is %s that is not configured', async (word, unit) => {
     expect(await found(listeners(), { ...installed, sockets: { ...installed.sockets, public: unit } })).toEqual([
-      `fault: signetd-public.socket is ${word}, but the configuration has no listeners.public: run systemctl disable --now signetd-public.socket, then systemctl restart signetd`,
+      `fault: signetd-public.socket is ${word}, but the configuration has no listeners.public: run systemctl disable --now signetd-public.socket, then systemctl restart signetd.service`,
     ]);
   });
 
@@ -58,6 +62,16 @@ describe('the socket units, compared with the listeners', () => {
     expect(await found(listeners(), { ...installed, sockets: { ...installed.sockets, api: masked } })).toEqual([
       'fault: listeners.api: signetd-api.socket is masked: run systemctl unmask signetd-api.socket',
     ]);
+  });
+
+  it('are those of its template for a further instance, and nobody knows them for another file', async () => {
+    const noAddress = { ...off(0), LoadState: 'bad-setting' };
+    const units = { ...installed, sockets: { ...installed.sockets, api: noAddress } };
+    expect(await found(listeners(withPublic), units, '/etc/signetd/b.yaml')).toEqual([
+      'fault: listeners.api: signetd-api@b.socket has no address: run systemctl edit signetd-api@b.socket, and set ListenStream= in the section [Socket]',
+      'fault: listeners.public: signetd-public@b.socket is not enabled, and signetd@b.service may open no network socket: run systemctl enable signetd-public@b.socket, then systemctl restart signetd@b.service',
+    ]);
+    expect(await found(listeners(withPublic), units, '/srv/b.yaml')).toEqual([]);
   });
 
   it('are named where they listen elsewhere than the configuration says', async () => {

@@ -33,36 +33,43 @@ function pass(names: string): void {
 
 describe('the sockets of a start', () => {
   it('are none where each address is free, and they stay free', async () => {
-    expect((await startSockets(listeners(0))).size).toBe(0);
-    expect((await startSockets(listeners(0))).size).toBe(0);
+    expect((await startSockets('/etc/signetd/signetd.yaml', listeners(0))).size).toBe(0);
+    expect((await startSockets('/etc/signetd/signetd.yaml', listeners(0))).size).toBe(0);
   });
 
   it('are refused for an address that is taken, which may become free', async () => {
-    const refused = startSockets(listeners(port));
+    const refused = startSockets('/etc/signetd/signetd.yaml', listeners(port));
     await expect(refused).rejects.toThrow(`listeners.api: 127.0.0.1:${port}: another process listens there`);
     await expect(refused).rejects.not.toBeInstanceOf(ConfigError);
   });
 
   it('are refused for an address that the machine does not have yet', async () => {
     const elsewhere = { public: { host: '192.0.2.1', port: 8080 } };
-    await expect(startSockets(listeners(0, elsewhere))).rejects.toThrow(
+    await expect(startSockets('/etc/signetd/signetd.yaml', listeners(0, elsewhere))).rejects.toThrow(
       'listeners.public: 192.0.2.1:8080: nobody can listen there (EADDRNOTAVAIL)',
     );
   });
 
   it('are those of systemd, whose addresses are not tried', async () => {
     pass('api');
-    expect([...(await startSockets(listeners(port)))]).toEqual([['api', 3]]);
+    expect([...(await startSockets('/etc/signetd/signetd.yaml', listeners(port)))]).toEqual([['api', 3]]);
   });
 
   it('are a fault of the configuration where systemd passes one that is not configured', async () => {
     pass('api:public');
-    const refused = startSockets(listeners(port));
+    const refused = startSockets('/etc/signetd/signetd.yaml', listeners(port));
     await expect(refused).rejects.toBeInstanceOf(ConfigError);
     await expect(refused).rejects.toThrow('a socket is named "public"');
   });
 
   it('need no network where a listener has a path', async () => {
-    expect((await startSockets(listeners(0, { operations: { host: '127.0.0.1', port, socketPath: '/nowhere/ops.sock' } }))).size).toBe(0);
+    expect(
+      (
+        await startSockets(
+          '/etc/signetd/signetd.yaml',
+          listeners(0, { operations: { host: '127.0.0.1', port, socketPath: '/nowhere/ops.sock' } }),
+        )
+      ).size,
+    ).toBe(0);
   });
 });

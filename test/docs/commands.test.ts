@@ -40,6 +40,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/remote-signing.md': { rest: guides },
   'docs/renewing-authorities.md': { rest: installed },
   'docs/setup.md': { rest: setup, Unattended: installed, 'A client CA of your own with OpenSSL': 'test/cli/setup/own-client-ca.test.ts' },
+  'docs/several-instances.md': { rest: 'test/instances/units.long.test.ts' },
   'docs/signetctl.md': { rest: installed },
   'docs/time-stamps.md': { rest: installed, '': guides },
   'docs/tutorial.md': { rest: guides },

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { chainedLine, entryBody, lineHash } from '../../src/audit/line.ts';
 import { description, directory } from '../support/api.ts';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
 import { openssl } from '../support/openssl.ts';
@@ -118,6 +120,20 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     );
   });
 
+  it('docs/signetctl.md: confirms a clock that is behind the audit log', async () => {
+    machine.run('systemctl', 'stop', 'signetd.service');
+    const log = '/var/log/signetd/audit/audit-00000001.jsonl';
+    const last = machine.run('tail', '-n', '1', log).trimEnd();
+    const { n } = JSON.parse(last) as { n: number };
+    const body = entryBody({ kind: 'administration', request: randomUUID(), command: 'SIGHUP' });
+    const line = chainedLine({ n, hash: lineHash(last) }, new Date(Date.now() + 7_200_000).toISOString(), body);
+    writeFileSync(join(material, 'record'), `${line}\n`);
+    shell(`cat /srv/record >>${log}; systemctl start signetd.service`);
+    expect(machine.property('signetd.service', 'StatusText')).toContain('not ready: the clock shows');
+    follow('signetctl', 'signetctl clock confirm');
+    await ready();
+  });
+
   it('docs/signetctl.md: shows what a 2D-Doc code says', () => {
     expect(
       follow('signetctl', 'signetctl twoddoc decode', [
@@ -215,9 +231,15 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       systemd-creds decrypt --name=tls-key /etc/credstore.encrypted/signetd.tls-key key-file
       systemctl disable --now signetd-token.service signetd.service
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
-    const secrets = firstBlock(pageOf('backup'), 'bash', 'On a new machine');
-    shell(`cd by-hand; ${secrets}`);
+    const [secrets, publicSocket] = codeBlocks(pageOf('backup'), 'On a new machine').filter(({ language }) => language === 'bash');
+    shell(`cd by-hand; ${secrets?.text}`);
     follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
+    expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
+    // As on a new machine: the configuration has the listener, and nobody has enabled its socket.
+    shell('systemctl stop signetd.service; systemctl disable --now signetd-public.socket');
+    expect(machine.try('systemctl', 'start', 'signetd.service').status).toBe(1);
+    shell(publicSocket?.text ?? '');
+    shell('systemctl start signetd.service');
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
     const text = firstBlock(pageOf('operating'), 'ini', 'Health');
     const [, path = ''] = /^# (\S+)$/m.exec(text) ?? [];

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { instanceTemplate, instanceUnits, templateName } from '../../packaging/deb/instance-units.ts';
 import { nodeFlags } from '../../src/service/node-flags.ts';
 
 const units = [
@@ -35,6 +36,20 @@ function systemdAnalyze(...parameters: string[]): { status: number | null; outpu
 
 test('systemd finds nothing wrong with the units', () => {
   expect(systemdAnalyze('verify', '--man=no', ...units.map((unit) => join(directory, unit)))).toEqual({ status: 0, output: '' });
+});
+
+test('systemd finds nothing wrong with the templates for further instances, once they have addresses', () => {
+  for (const [index, unit] of instanceUnits.entries()) {
+    const text = readFileSync(new URL(`../../systemd/${unit}`, import.meta.url), 'utf8');
+    const template = instanceTemplate(text);
+    expect(template).not.toMatch(/signetd\.yaml|signetd-(?:api|operations|public)\.socket|=signetd\.service|ListenStream=\d/);
+    writeFileSync(join(directory, templateName(unit)), template.replace(/^ExecStart=\S+/gm, 'ExecStart=/bin/true'));
+    if (!unit.endsWith('.socket')) continue;
+    mkdirSync(join(directory, `${templateName(unit)}.d`));
+    writeFileSync(join(directory, `${templateName(unit)}.d`, 'address.conf'), `[Socket]\nListenStream=${18_000 + index}\n`);
+  }
+  const files = instanceUnits.map((unit) => join(directory, templateName(unit)));
+  expect(systemdAnalyze('verify', '--man=no', ...files)).toEqual({ status: 0, output: '' });
 });
 
 test('the daemon may ask the kernel for the state of its clock, and has no capability to set it', () => {

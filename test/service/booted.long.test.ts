@@ -192,7 +192,8 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
       expect(after).toMatchObject({ starts: 2, requests: 0 });
       expect(after.records).toBeLessThan(5);
       const said = machine.try('/usr/lib/signetd/runtime/node', '--disable-sigusr1', '/usr/lib/signetd/dist/cli.js', 'doctor').output;
-      const advice = /listeners\.public: .*: run (systemctl enable signetd-public\.socket), then (systemctl restart signetd)\n/.exec(said);
+      const advice =
+        /listeners\.public: .*: run (systemctl enable signetd-public\.socket), then (systemctl restart signetd\.service)\n/.exec(said);
       expect(advice, said).not.toBeNull();
       for (const command of advice?.slice(1) ?? []) machine.run(...command.split(' '));
       expect(machine.property('signetd.service', 'StatusText')).toBe('serving');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { instanceTemplate, instanceUnits, templateName } from '../../packaging/deb/instance-units.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const bootSeconds = 60;
@@ -218,6 +219,10 @@ export class BootedSystemd {
       ['tmpfiles.conf', 'tmpfiles.d/signetd.conf'],
     ];
     for (const [from = '', to = ''] of files) cpSync(join(project, 'systemd', from), join(layer, to));
+    for (const unit of instanceUnits) {
+      const template = instanceTemplate(readFileSync(join(project, 'systemd', unit), 'utf8'));
+      writeFileSync(join(layer, 'systemd/system', templateName(unit)), template);
+    }
     return layer;
   }
 

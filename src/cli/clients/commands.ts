@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { roles } from '../../clients/caller.ts';
+import { roles, usualRoles } from '../../clients/caller.ts';
 import { NoOptions, type Runs } from '../runs.ts';
 import { tlsKeyTypes } from './client-key.ts';
 
@@ -51,7 +51,7 @@ function addCertificateCommands(client: Command, runs: Runs): void {
       .description('issue the certificate of a new client and register it')
       .requiredOption('--name <name>', 'name of the client: in the certificate and in the audit log')
       .option('--tenant <tenant>', 'tenant whose keys it uses; optional if the configuration has only one')
-      .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
+      .option('--roles <roles>', `comma-separated: ${roles.join(', ')}`, usualRoles)
       .requiredOption(...directory)
       .option('--csr <file>', 'request of the client (PKCS #10), instead of a new key')
       .option(...keyType)

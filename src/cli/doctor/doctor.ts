@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ClientView, StatusView } from '../../admin/views.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { FailedStarts } from '../../service/failed-starts.ts';
+import { unitNames } from '../../config/unit-names.ts';
 import { checkConfiguration } from '../config/check.ts';
 import { expiresSoon } from '../config/tls-checks.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
@@ -64,19 +65,20 @@ async function parts(configPath: string, config: Config, known: readonly string[
   const others = [
     ...(running.lines ?? [...(await stoppedService(config)), ...(await ports(config))]),
     ...(isTokenConfigured ? await token(configPath, config, running.lines === undefined) : []),
-    ...(await network(config)),
-    ...(await sockets(config)),
+    ...(await network(configPath, config)),
+    ...(await sockets(configPath, config)),
     ...(await freeSpace(config, running.lines !== undefined)),
     ...certificateEnds(config),
     await clock(config),
   ];
   if (running.lines !== undefined) return others;
   const reason = `${running.reason}${failedStartWords(config)}`;
+  const unit = (unitNames(configPath)?.service ?? 'signetd').replace(/\.service$/, '');
   const isExplained = known.length > 0 || others.some(({ state }) => state === 'fault');
   return [
     isExplained
-      ? warning('service', `${reason}: correct the faults, then run systemctl restart signetd`)
-      : fault('service', `${reason}: run systemctl restart signetd; if it does not start, journalctl --unit signetd says why`),
+      ? warning('service', `${reason}: correct the faults, then run systemctl restart ${unit}`)
+      : fault('service', `${reason}: run systemctl restart ${unit}; if it does not start, journalctl --unit ${unit} says why`),
     ...others,
   ];
 }

@@ -1,26 +1,31 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Config } from '../../config/config.ts';
+import { unitNames } from '../../config/unit-names.ts';
 import { fault, type Diagnosis } from './diagnosis.ts';
 
 const execute = promisify(execFile);
 const systemctlMs = 5000;
-const unit = 'signetd.service';
 
 /**
  * Diagnoses whether the daemon has the network that its configuration needs: its unit has none
  * unless a drop-in says so (docs/operating.md).
  * @param isolated whether the unit has no network; undefined without systemd, or without the unit
  */
-export async function network(config: Config, isolated: () => Promise<boolean | undefined> = isUnitIsolated): Promise<Diagnosis[]> {
+export async function network(
+  configPath: string,
+  config: Config,
+  isolated: (unit: string) => Promise<boolean | undefined> = isUnitIsolated,
+): Promise<Diagnosis[]> {
+  const unit = unitNames(configPath)?.service;
   const members = membersWithServers(config);
-  if (members.length === 0 || (await isolated()) !== true) return [];
+  if (unit === undefined || members.length === 0 || (await isolated(unit)) !== true) return [];
   const drop = '/usr/share/doc/signetd/examples/network.conf';
   return [
     fault(
       'network',
       `${unit} has no network (PrivateNetwork=yes), but ${members.join(', ')} ${members.length === 1 ? 'needs' : 'need'} one: ` +
-        `copy ${drop} to /etc/systemd/system/${unit}.d/, set its IPAddressAllow=, then run systemctl daemon-reload and systemctl restart signetd`,
+        `copy ${drop} to /etc/systemd/system/${unit}.d/, set its IPAddressAllow=, then run systemctl daemon-reload and systemctl restart ${unit.replace(/\.service$/, '')}`,
     ),
   ];
 }
@@ -52,7 +57,7 @@ function membersWithServers({
   ];
 }
 
-async function isUnitIsolated(): Promise<boolean | undefined> {
+async function isUnitIsolated(unit: string): Promise<boolean | undefined> {
   try {
     const { stdout } = await execute('systemctl', ['show', unit, '--property=LoadState', '--property=PrivateNetwork'], {
       timeout: systemctlMs,

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Config } from '../../config/config.ts';
+import { unitNames, type UnitNames } from '../../config/unit-names.ts';
 import { fault, warning, type Diagnosis } from './diagnosis.ts';
 
 const execute = promisify(execFile);
 const systemctlMs = 5000;
-const service = 'signetd.service';
 const listenerNames = ['api', 'operations', 'public'] as const;
 type ListenerName = (typeof listenerNames)[number];
 
@@ -24,15 +24,17 @@ export interface SocketUnits {
  * @param units undefined without systemd
  */
 export async function sockets(
+  configPath: string,
   { listeners }: Pick<Config, 'listeners'>,
-  units: () => Promise<SocketUnits | undefined> = loadedUnits,
+  units: (names: UnitNames) => Promise<SocketUnits | undefined> = loadedUnits,
 ): Promise<Diagnosis[]> {
-  const known = await units();
-  if (known === undefined || known.service['LoadState'] !== 'loaded') return [];
+  const names = unitNames(configPath);
+  const known = names === undefined ? undefined : await units(names);
+  if (names === undefined || known === undefined || known.service['LoadState'] !== 'loaded') return [];
   return listenerNames.flatMap((name) => {
     const unit = known.sockets[name];
     if (unit['LoadState'] === 'not-found') return [];
-    return diagnosisOf(name, unit, listeners[name], mayListen(known.service)) ?? [];
+    return diagnosisOf(name, unit, listeners[name], { names, mayListenItself: mayListen(known.service) }) ?? [];
   });
 }
 
@@ -40,27 +42,34 @@ function diagnosisOf(
   name: ListenerName,
   unit: Properties,
   listener: { readonly port: number; readonly socketPath?: string | undefined } | undefined,
-  mayListenItself: boolean,
+  { names, mayListenItself }: { readonly names: UnitNames; readonly mayListenItself: boolean },
 ): Diagnosis | undefined {
-  const file = `signetd-${name}.socket`;
+  const file = names.socketOf(name);
+  const restart = `systemctl restart ${names.service}`;
   const isActive = unit['ActiveState'] === 'active';
   const isEnabled = unit['UnitFileState']?.startsWith('enabled') === true;
   if (listener === undefined) {
     if (!isActive && !isEnabled) return undefined;
     return fault(
       'sockets',
-      `${file} is ${isActive ? 'active' : 'enabled'}, but the configuration has no listeners.${name}: run systemctl disable --now ${file}, then systemctl restart signetd`,
+      `${file} is ${isActive ? 'active' : 'enabled'}, but the configuration has no listeners.${name}: run systemctl disable --now ${file}, then ${restart}`,
     );
   }
   if (unit['LoadState'] === 'masked') {
     return mayListenItself ? undefined : fault('sockets', `listeners.${name}: ${file} is masked: run systemctl unmask ${file}`);
+  }
+  if (unit['LoadState'] === 'bad-setting') {
+    return fault(
+      'sockets',
+      `listeners.${name}: ${file} has no address: run systemctl edit ${file}, and set ListenStream= in the section [Socket]`,
+    );
   }
   const isHeldForIt = isActive || isEnabled || pulledIn.includes(name);
   if (!isHeldForIt) {
     if (mayListenItself || listener.socketPath !== undefined) return undefined;
     return fault(
       'sockets',
-      `listeners.${name}: ${file} is not enabled, and ${service} may open no network socket: run systemctl enable ${file}, then systemctl restart signetd`,
+      `listeners.${name}: ${file} is not enabled, and ${names.service} may open no network socket: run systemctl enable ${file}, then ${restart}`,
     );
   }
   const port = /:(\d+) \(Stream\)/.exec(unit['Listen'] ?? '')?.[1];
@@ -79,11 +88,11 @@ function mayListen({ PrivateNetwork: isolated, RestrictAddressFamilies: families
   return isolated === 'no' && (families === '' || families.includes('AF_INET'));
 }
 
-async function loadedUnits(): Promise<SocketUnits | undefined> {
+async function loadedUnits(names: UnitNames): Promise<SocketUnits | undefined> {
   try {
     const [own, api, operations, published] = await Promise.all([
-      shown(service, ['LoadState', 'PrivateNetwork', 'RestrictAddressFamilies']),
-      ...listenerNames.map(async (name) => shown(`signetd-${name}.socket`, ['LoadState', 'ActiveState', 'UnitFileState', 'Listen'])),
+      shown(names.service, ['LoadState', 'PrivateNetwork', 'RestrictAddressFamilies']),
+      ...listenerNames.map(async (name) => shown(names.socketOf(name), ['LoadState', 'ActiveState', 'UnitFileState', 'Listen'])),
     ]);
     if (api === undefined || operations === undefined || published === undefined) return undefined;
     return { service: own, sockets: { api, operations, public: published } };

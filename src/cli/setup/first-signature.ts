@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
@@ -12,10 +13,13 @@ import type { SetupProgress } from './progress.ts';
 import { hostsOf } from './server-step.ts';
 
 const timeoutMs = 60_000;
+/** The key can be tried for a day, if its profile allows that: it reduces a longer validity. */
+const keyMinutes = 24 * 60;
 
 const Created = z.object({
   result: z.object({ majorCode: z.literal(0) }),
   keyReference: z.object({ reference: z.string(), password: z.string() }),
+  certificate: z.base64(),
 });
 const Signed = z.object({
   result: z.object({ resultMajor: z.literal(0) }),
@@ -26,8 +30,9 @@ const Signed = z.object({
 export interface FirstSignature {
   readonly document: string;
   readonly signature: string;
-  /** Shell command that makes the signature again. */
+  /** Shell command that makes the signature again, while the certificate of the key is valid. */
   readonly curl: string;
+  readonly keyEnds: Date;
   readonly verdict: string;
 }
 
@@ -46,6 +51,7 @@ export async function signFirstDocument(progress: SetupProgress): Promise<FirstS
   const created = await call(Created, progress, '/sign/pki/createCertificate', {
     certificationRequestInfo: {
       signatureActivationProtocol: 'PASSWORD',
+      validityPeriod: keyMinutes,
       PKCS10: { attributes: { subscriber: {} }, subject: { country: answers.country, commonName: 'First signature' } },
     },
     certificateFormat: 'CERTIFICATE',
@@ -64,6 +70,7 @@ export async function signFirstDocument(progress: SetupProgress): Promise<FirstS
   const verdict = verified(progress, file('document.txt.p7s'), file('document.txt'));
   return {
     ...{ document: file('document.txt'), signature: file('document.txt.p7s'), verdict },
+    keyEnds: new X509Certificate(Buffer.from(created.certificate, 'base64')).validToDate,
     curl: curlCommand(progress, '/sign/signature/sign', file('sign.json')),
   };
 }

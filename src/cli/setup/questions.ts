@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isHost } from '../../certificates/tls-certificate.ts';
-import { roles } from '../../clients/caller.ts';
+import { roles, usualRoles } from '../../clients/caller.ts';
 import { keyTypes } from '../../config/key-types.ts';
 import { loadProfile } from '../../token/host/module-profile.ts';
 
@@ -263,7 +263,7 @@ export const questions: readonly Question[] = [
     id: 'roles',
     flag: '--roles <list>',
     text: `its roles, separated by commas: ${roles.join(', ')}`,
-    fallback: fallbackTo('signature,keys,revocation'),
+    fallback: fallbackTo(usualRoles),
     applies: always,
     fault: each((item) => roles.some((role) => role === item), `roles of ${roles.join(', ')}, separated by commas`),
   },

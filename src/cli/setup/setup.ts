@@ -120,9 +120,12 @@ function finished({ answers }: SetupProgress, first: FirstSignature | undefined)
       : {}),
     ...(first === undefined ? {} : { 'first signature': `${first.signature} (${first.verdict})` }),
   };
-  const again = first === undefined ? '' : `\nTo sign the document again:\n\n${first.curl}\n`;
+  const again =
+    first === undefined
+      ? ''
+      : `\nTo sign the document again, until the key's certificate ends on ${first.keyEnds.toISOString()}:\n\n${first.curl}\n`;
   return {
-    json: { ...paths, ...(first === undefined ? {} : { curl: first.curl }) },
+    json: { ...paths, ...(first === undefined ? {} : { curl: first.curl, keyEnds: first.keyEnds.toISOString() }) },
     text: `signetd is set up and ready.\n${fields(Object.entries(paths))}${again}`,
     notes: [
       ...(answers.token === 'softhsm' ? ['the keys are in a software token: for trials only'] : []),

@@ -1,3 +1,4 @@
+import { version as productVersion } from '../../telemetry/version.ts';
 import { html, type Html } from './html.ts';
 import { journey, type Stage } from './journey.ts';
 import type { Documentation } from './openapi.ts';
@@ -23,17 +24,17 @@ export function documentationPage(documentation: Documentation, limits: PageLimi
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>signetd ${info.version}: the interface</title>
+        <title>signetd ${productVersion()}: the interface, version ${info.version}</title>
         <style>
           ${styleSheet}
         </style>
       </head>
       <body>
         <a class="skip" href="#content">Skip to the content</a>
-        ${navigation(info.version, parts)}
+        ${navigation(parts)}
         <main id="content" tabindex="-1">
           <header>
-            <h1>signetd <small>interface ${info.version}</small></h1>
+            <h1>signetd ${productVersion()} <small>interface ${info.version}</small></h1>
             <p>${inWords(info.description)}</p>
             <p class="tools" hidden>
               <button type="button" id="unfold">Unfold all</button> <button type="button" id="fold">Fold all</button>
@@ -82,9 +83,9 @@ function partOf(stage: Stage, { document, operations, files }: Documentation): P
   return { ...stage, links: parts.map(({ link }) => link), sections: parts.map((part) => part.section) };
 }
 
-function navigation(version: string, parts: readonly Part[]): Html {
+function navigation(parts: readonly Part[]): Html {
   return html`<nav aria-label="Contents">
-    <p class="brand"><a href="#content">signetd</a> <small>${version}</small></p>
+    <p class="brand"><a href="#content">signetd</a> <small>${productVersion()}</small></p>
     <form role="search" hidden>
       <label for="search">Search</label>
       <input id="search" type="search" placeholder="field, operation, code" autocomplete="off" spellcheck="false" />

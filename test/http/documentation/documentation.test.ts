@@ -4,9 +4,11 @@ import { z } from 'zod';
 import { operationPath } from '../../../src/http/api/operation-path.ts';
 import { fieldsOf } from '../../../src/http/documentation/field-tree.ts';
 import { html } from '../../../src/http/documentation/html.ts';
+import { apiVersion } from '../../../src/http/send.ts';
 import type { Operation } from '../../../src/operations/operation.ts';
 import { operations } from '../../../src/operations/table.ts';
 import { resultCodes } from '../../../src/result-codes.ts';
+import { version } from '../../../src/telemetry/version.ts';
 import { certificateRequest, contentDocument, description, send, textOf } from '../../support/api.ts';
 
 const OpenApi = z.looseObject({
@@ -95,6 +97,7 @@ describe('/docs', () => {
     ])
       expect(text).toContain(`<span class="method">${method}</span> <code>${path}</code>`);
     expect(text).toContain('/keyReference/reference');
+    expect(text).toContain(`<h1>signetd ${version()} <small>interface ${apiVersion}</small></h1>`);
     expect(text).not.toMatch(/<script[^>]|src=|url\(|\son[a-z]+=|\sstyle=|https?:\/\/(?!signetd\.example)/);
     const hashOf = (element: string): string => {
       const content = new RegExp(`<${element}>([^]*?)</${element}>`).exec(text)?.[1] ?? '';
