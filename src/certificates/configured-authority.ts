@@ -1,7 +1,7 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ecdsaValueToDer } from '../asn1/ecdsa-value.ts';
-import type { Token } from '../token/token.ts';
+import { KeyGone, type Token } from '../token/token.ts';
 import { keyTrial, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { readPublicKey } from '../verification/public-key.ts';
@@ -57,14 +57,16 @@ export function loadAuthority(
 /**
  * Checks that the key on the token matches the certificate, before anything is issued with it.
  * `member`: its place in the configuration, for the message.
- * @throws {ConfigError} if it does not match
+ * @throws {ConfigError} if it does not match, or is not on the token
  */
 export async function checkAuthorityKey(
   member: string,
   { certificate, sign }: Pick<CertificateIssuer, 'certificate' | 'sign'>,
 ): Promise<void> {
-  const value = await sign(keyTrial);
   const key = readPublicKey(certificate.subjectPublicKeyInfo);
+  const value = await sign(keyTrial).catch((error: unknown) => {
+    throw error instanceof KeyGone ? new ConfigError(`${member}.keyId: the token has no such key`) : error;
+  });
   if (!dataVerifies(key, algorithmOf(key), keyTrial, value))
     throw new ConfigError(`${member}: the key on the token does not match the certificate`);
 }

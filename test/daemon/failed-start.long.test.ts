@@ -94,6 +94,21 @@ describe('a start that fails for a file of the configuration', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
+  it('ends with exit code 78 where the token lacks the key of an authority, and leaves no record', { timeout: 60_000 }, () => {
+    const log = loadConfig(configFile).audit.directory;
+    const records = (): string =>
+      readdirSync(log)
+        .filter((name) => auditFileForm.test(name))
+        .map((name) => readFileSync(join(log, name), 'latin1'))
+        .join('');
+    const before = records();
+    const { status, stderr } = startedWith(({ certificateAuthorities }) =>
+      Object.assign(Object.values(certificateAuthorities ?? {})[0] ?? {}, { keyId: `49${'7'.repeat(32)}` }),
+    );
+    expect([status, stderr]).toEqual([78, expect.stringMatching(/certificateAuthorities\.\w+\.keyId: the token has no such key/)]);
+    expect(records()).toBe(before);
+  });
+
   it('names all of its faults at once', { timeout: 60_000 }, () => {
     const { stderr } = startedWith((config) => {
       Object.assign(config['listeners']?.['api'] ?? {}, { key: '/nowhere/server.key' });

@@ -236,6 +236,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
     // As on a new machine: the configuration has the listener, and nobody has enabled its socket.
+    configure(({ listeners }) => Object.assign(listeners ?? {}, { public: {} }));
     shell('systemctl stop signetd.service; systemctl disable --now signetd-public.socket');
     expect(machine.try('systemctl', 'start', 'signetd.service').status).toBe(1);
     shell(publicSocket?.text ?? '');
