@@ -14,10 +14,10 @@ const shownMax = 10_000;
 
 /** Returns a comparison for signetctl, with the effect of a confirmation on each change. */
 export async function comparisonView(store: Pick<StateStore, 'run' | 'now'>, comparison: StateComparison): Promise<ComparisonView> {
-  const { log, isOlder, known, last, lacking, absent, untold } = comparison;
+  const { log, isOlder, isForeign, names, known, last, lacking, absent, untold } = comparison;
   const { remedies } = catchUp({ ...comparison, lacking: lacking.slice(0, shownMax) }, await store.run('listClients'), store.now());
   return {
-    ...{ log, isOlder, untold, knownRecord: known, lastRecord: last },
+    ...{ log, isOlder, isForeign, names: [...names], untold, knownRecord: known, lastRecord: last },
     lacking: remedies.map(({ lacking: one, remedy, isLost }) => ({
       ...{ record: one.record, time: one.time, by: one.by, effect: one.effect.effect, remedy, isLost },
       ...{ client: one.client ?? null, tenant: one.tenant ?? null, key: one.key ?? null },
@@ -48,7 +48,7 @@ export async function confirmState(
     ...{ applied: remedies.length - lost.length, lost: lost.length },
   } satisfies ConfirmedView;
   const record = administrationStep(name, { ...entry, confirmed });
-  const place = step('keepAuditHead', { log: name, records: tail.n, hash: tail.hash, file });
+  const place = step('replaceAuditHead', { log: name, records: tail.n, hash: tail.hash, file });
   await store.commit([...steps, place, record.step]);
   return { result: confirmed, notes: [...lost.map(lostInWords), ...uncomparedInWords(comparison)] };
 }

@@ -67,6 +67,10 @@ export const ComparisonView = z.strictObject({
   /** Name of the log. */
   log: z.string(),
   isOlder: z.boolean(),
+  /** Whether the state store does not know the key that signed the log. */
+  isForeign: z.boolean(),
+  /** Names under which the records after `knownRecord` were written. */
+  names: z.array(z.string()),
   /** Number of the record that the state store holds as its place in the log; 0: none. */
   knownRecord: z.int(),
   lastRecord: z.int(),

@@ -3,9 +3,10 @@ import type { AuditOutboxRow } from '../state/tables/audit.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import { Effect } from './effect.ts';
-import { auditFiles } from './file-names.ts';
+import { auditFiles, type AuditFile } from './file-names.ts';
 import { headOf, lastLineWith } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
+import { newestKey, StorePlaces, type StorePlace } from './store-place.ts';
 import { errorCode } from '../telemetry/error-code.ts';
 
 /** A change that was committed according to the log, but is missing in the state store. */
@@ -29,8 +30,12 @@ export interface Lacking {
 /** Result of comparing a state store with its audit log. */
 export interface StateComparison {
   readonly log: string;
-  /** Whether the state store lacks something that the log reports. */
+  /** Whether the state store lacks something that the log reports, or is not the store of the log. */
   readonly isOlder: boolean;
+  /** Names under which the records after `known` were written; a renamed log continues in the same files. */
+  readonly names: readonly string[];
+  /** Whether the store does not know the key that signed the log. */
+  readonly isForeign: boolean;
   /** Number of the record that the state store holds as its place in the log; 0: none. */
   readonly known: number;
   /** Number of the last record that the store is known to have held as its place. */
@@ -49,6 +54,7 @@ const Line = z.looseObject({
   time: z.string(),
   kind: z.string(),
   log: z.string().optional(),
+  publicKey: z.string().optional(),
   checkpoint: z.looseObject({ log: z.string() }).optional(),
   kept: z.int().optional(),
   request: z.string().optional(),
@@ -71,10 +77,11 @@ interface Changes {
 }
 
 /**
- * Compares a state store with its audit log, starting at the place in the log that the store holds:
- * the store has all changes up to that place, and its outbox lists the later changes that it has.
- * So only records written since are read, and a crash is never mistaken for an older store. It may
- * be called while both are being written.
+ * Compares a state store with the log in its directory, under whatever names it was written, starting
+ * at the place in the log that the store holds: the store has all changes up to that place, and its
+ * outbox lists the later changes that it has. So only records written since are read, and a crash is
+ * never mistaken for an older store. It may be called while both are being written.
+ * @param name the name of the log from now on
  * @throws {StoreUnavailable}
  * @throws {Error} if the log cannot be read
  */
@@ -82,30 +89,44 @@ export async function compareState(
   store: Pick<StateStore, 'run' | 'commit'>,
   { directory, name }: { readonly directory: string; readonly name: string },
 ): Promise<StateComparison> {
-  const begin = await store.run('auditHead', name);
-  const log = new LogSince(name, begin?.records ?? 0);
-  await log.read(directory, begin?.file ?? 0);
-  // Read after the log, since its records were committed before. Both in one commit, since a record
+  const places = new StorePlaces({ directory, name });
+  const log = new LogSince(await places.latest(await store.run('auditHeads')));
+  const files = await filesOf(directory);
+  await log.read(files);
+  // Read after the log, since its records were committed before. All in one commit, since a record
   // leaves the outbox when the place advances past it.
-  const outbox = step('listAuditRecords', { limit: Number.MAX_SAFE_INTEGER, idPrefix: `${name}:` });
-  const [head, rows] = await store.commit([step('auditHead', name), outbox]);
-  const known = head?.records ?? 0;
+  const outbox = step('listAuditRecords', { limit: Number.MAX_SAFE_INTEGER });
+  const [heads, rows, keys] = await store.commit([step('auditHeads'), outbox, step('auditKeys')]);
+  const place = await places.latest(heads);
+  const { n: known } = place;
   const committed = commitsByRequest(rows);
   const lacking = log.changes
     .filter(({ record, request, lacking: told }) => record > known && (committed.get(request) ?? 0) < told.length)
     .flatMap((one) => one.lacking);
   // Two checkpoints by a version that did not record whether the store held the first: a store that
   // holds no place is not theirs.
-  const isNew = head === undefined && log.untoldCheckpoints > 1;
+  const isNew = known === 0 && log.untoldCheckpoints > 1;
+  // A key is in the store before it signs anything.
+  const signers = place.isCertain ? log.keysAfter(known) : [await newestKey(files)].flatMap((key) => key ?? []);
+  const isForeign = signers.some((key) => !keys.some((row) => Buffer.from(row.public_key).toString('base64') === key));
   return {
     ...{ log: name, known, kept: log.kept, last: log.last, lacking, absent: log.absent, untold: log.untold },
-    isOlder: lacking.length > 0 || log.kept > known || isNew,
+    ...{ names: log.namesAfter(known), isForeign },
+    isOlder: lacking.length > 0 || log.kept > known || isNew || isForeign,
   };
 }
 
+async function filesOf(directory: string): Promise<AuditFile[]> {
+  return auditFiles(directory).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+}
+
 /** Explains in a sentence why the service is not ready. */
-export function ageInWords({ known, last, lacking, absent }: StateComparison): string {
-  const place = known === 0 ? 'it holds no place in the log' : `it is at record ${known}`;
+export function ageInWords({ known, last, lacking, absent, isForeign }: StateComparison): string {
+  const strange = isForeign ? ' and does not know the key that signed the log' : '';
+  const place = known === 0 ? `it holds no place in the log${strange}` : `it is at record ${known}${strange}`;
   const lost = absent === undefined ? '' : `, and cannot be compared with records ${absent.from} to ${absent.to}, whose files are missing`;
   const lacks = lacking.length === 0 ? 'no change is missing' : `it lacks ${lacking.length} of the changes in the log`;
   return `the state store is older than the audit log: ${place}, and the log has ${last} records; ${lacks}${lost}`;
@@ -120,64 +141,71 @@ function commitsByRequest(rows: readonly AuditOutboxRow[]): ReadonlyMap<string, 
   return commits;
 }
 
-/** The records of one log after a place. */
+/** The records of a directory after a place. */
 class LogSince {
-  readonly #name: string;
-  readonly #known: number;
+  readonly #place: StorePlace;
+  readonly #keys: { readonly record: number; readonly key: string }[] = [];
+  readonly #names = new Map<string, number>();
   readonly changes: Changes[] = [];
   kept = 0;
   last = 0;
   untold = 0;
   untoldCheckpoints = 0;
   absent: { from: number; to: number } | undefined;
-  /** Name of the log to which the records belong: a renamed log continues in the same files. */
-  #log: string | undefined;
   /** Requests since the last checkpoint; the next one shows which version wrote them. */
   #requests = 0;
 
-  constructor(name: string, known: number) {
-    this.#name = name;
-    this.#known = known;
-    this.#log = known === 0 ? undefined : name;
+  constructor(place: StorePlace) {
+    this.#place = place;
   }
 
-  async read(directory: string, fromFile: number): Promise<void> {
-    const files = await auditFiles(directory).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    });
+  async read(files: readonly AuditFile[]): Promise<void> {
+    const { n: known, file: fromFile } = this.#place;
     for (const { number, path } of files) {
       if (number < fromFile) continue;
-      const from = number === fromFile ? await lastLineWith(path, ({ n }) => n <= this.#known) : 0;
+      const from = number === fromFile ? await lastLineWith(path, ({ n }) => n <= known) : 0;
       for await (const { bytes, isWhole } of readLines(path, from)) if (isWhole) this.#take(bytes);
     }
+  }
+
+  /** Keys (SPKI, base64) that open a file after a record. */
+  keysAfter(known: number): string[] {
+    return this.#keys.filter(({ record }) => record > known).map(({ key }) => key);
+  }
+
+  /** Names under which the log was written after a record. */
+  namesAfter(known: number): string[] {
+    return [...this.#names].filter(([, record]) => record > known).map(([name]) => name);
   }
 
   #take(bytes: Buffer): void {
     const n = headOf(bytes)?.n;
     // A malformed line breaks the chain, which verification reports.
     if (n === undefined) return;
-    if (n <= this.#known) {
+    const { n: known } = this.#place;
+    if (n <= known) {
       this.last = Math.max(this.last, n);
       return;
     }
-    if (n > Math.max(this.last, this.#known) + 1) this.absent ??= { from: Math.max(this.last, this.#known) + 1, to: n - 1 };
+    if (n > Math.max(this.last, known) + 1) this.absent ??= { from: Math.max(this.last, known) + 1, to: n - 1 };
     this.last = Math.max(this.last, n);
     const line = lineOf(bytes);
     if (line === undefined) return;
-    this.#log = line.kind === 'open' ? line.log : line.kind === 'checkpoint' ? line.checkpoint?.log : this.#log;
-    if (this.#log !== this.#name) return;
+    const name = line.kind === 'open' ? line.log : line.checkpoint?.log;
+    if (name !== undefined) this.#names.set(name, n);
+    if (line.kind === 'open' && line.publicKey !== undefined) this.#keys.push({ record: n, key: line.publicKey });
     if (line.kind === 'checkpoint') this.#checkpoint(line);
     if (line.kind === 'request') this.#requests += 1;
     const { request, effects = [] } = line;
     if (request !== undefined && effects.length > 0) this.changes.push({ record: n, request, lacking: effects.map(lackingOf(line)) });
   }
 
-  #checkpoint({ kept }: Line): void {
+  #checkpoint({ n, kept }: Line): void {
     if (kept === undefined) {
       this.untold += this.#requests;
       this.untoldCheckpoints += 1;
-    } else {
+    } else if (kept < n) {
+      // A later place is that of another log with this name, which shares the store.
       this.kept = Math.max(this.kept, kept);
     }
     this.#requests = 0;

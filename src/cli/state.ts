@@ -13,7 +13,8 @@ export async function stateCompare(configPath: string): Promise<Outcome> {
     { command: 'state compare' },
     { schema: ComparisonView, read: async (store) => comparisonView(store, await compareState(store, loadConfig(configPath).audit)) },
   );
-  const { lacking, lackingCount, isOlder, absent, untold } = result;
+  const { lacking, lackingCount, isOlder, isForeign, names, absent, untold } = result;
+  const otherNames = names.filter((name) => name !== result.log);
   const rows = lacking.map((one) => [String(one.record), one.time, one.by, one.client ?? '', one.key ?? '', one.effect, one.remedy]);
   const text = fields([
     ['audit log', `${result.log}, ${result.lastRecord} records`],
@@ -30,6 +31,10 @@ export async function stateCompare(configPath: string): Promise<Outcome> {
     notes: [
       ...notes,
       ...(lackingCount > lacking.length ? [`${lackingCount - lacking.length} more changes are not shown`] : []),
+      ...(otherNames.length === 0
+        ? []
+        : [`this directory has records of this log under other names, which are compared too: ${otherNames.join(', ')}`]),
+      ...(isForeign ? ['the state store does not know the key that signed the log: it is new, or belongs to another log'] : []),
       ...(absent === null ? [] : [`records ${absent.from} to ${absent.to} are missing and cannot be compared`]),
       ...(untold === 0 ? [] : [`${untold} requests recorded by an earlier version do not say what they changed`]),
     ],

@@ -39,7 +39,18 @@ function lacking(record: number, by: string, change?: StateChange): Lacking {
 
 async function confirm(...changes: Lacking[]): Promise<string[]> {
   const comparison: StateComparison = {
-    ...{ log: 'signetd', isOlder: true, known: 0, kept: 0, last: changes.length, lacking: changes, absent: undefined, untold: 0 },
+    ...{
+      log: 'signetd',
+      isOlder: true,
+      known: 0,
+      kept: 0,
+      last: changes.length,
+      lacking: changes,
+      absent: undefined,
+      names: [],
+      isForeign: false,
+      untold: 0,
+    },
   };
   const { steps, remedies } = catchUp(comparison, [], store.now());
   await store.commit(steps);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { confirmState } from '../../src/admin/state-commands.ts';
 import { auditSteps } from '../../src/audit/audited-request.ts';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { compareState, type StateComparison } from '../../src/audit/compare-state.ts';
@@ -31,6 +32,9 @@ afterEach(async () => {
 });
 
 async function open(name = 'signetd'): Promise<AuditLog> {
+  // The key is in the store before it signs.
+  const [known] = await store.run('auditKeys');
+  if (known === undefined) await takeKey(store, log.signer.publicKey);
   const memory = {
     async head() {
       const row = await store.run('auditHead', name);
@@ -40,6 +44,11 @@ async function open(name = 'signetd'): Promise<AuditLog> {
       store.run('keepAuditHead', { log: name, records: n, hash, file }),
   };
   return log.open({ name, memory, outbox: new Outbox(store, name), rotateBytes: 4096 });
+}
+
+async function takeKey(into: StateStore, publicKey: Uint8Array): Promise<void> {
+  await into.run('announce', { key_id: 'a1', intent: 'CREATE', created_at: 1 });
+  await into.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined });
 }
 
 /** A request that changes something, from its commit to its record. */
@@ -160,7 +169,9 @@ describe('a state store of another kind', () => {
     const fresh = join(directory, 'fresh.sqlite');
     expect(await compared(fresh)).toMatchObject({ isOlder: false, last: 0 });
     const audit = await open();
-    expect(await compared(fresh)).toMatchObject({ isOlder: false, known: 0 });
+    await store.run('replaceAuditHead', { log: 'elsewhere', records: 3, hash: 'f'.repeat(64), file: 1 });
+    expect(await compared()).toMatchObject({ isOlder: false });
+    expect(await compared(fresh)).toMatchObject({ isOlder: true, isForeign: true, known: 0 });
     await request(audit);
     expect(await compared(fresh)).toMatchObject({ isOlder: true, known: 0 });
     await audit.stop();
@@ -181,19 +192,93 @@ describe('a state store of another kind', () => {
     expect(last).toBeGreaterThan(40);
   });
 
-  it('is compared with the log of its own name alone', async () => {
-    const audit = await open();
-    await request(audit);
-    await audit.stop();
-    // Given another name, the log goes on in its files, and is compared from then on.
+  it('is compared with the records under every name that the log had', async () => {
+    const early = await open();
+    const atFirst = copy();
+    await request(early);
+    await early.stop();
     const renamed = await open('renamed');
     expect(await compared(undefined, 'renamed')).toMatchObject({ isOlder: false });
     const before = copy();
     await request(renamed);
     expect((await compared(before, 'renamed')).lacking).toHaveLength(1);
+    expect((await compared(atFirst, 'renamed')).lacking).toHaveLength(2);
     await renamed.stop();
-    expect(await compared(undefined, 'renamed')).toMatchObject({ isOlder: false });
+    // A third name, under which nothing has been written.
+    for (const name of ['signetd', 'renamed', 'third']) {
+      expect([name, (await compared(undefined, name)).isOlder]).toEqual([name, false]);
+      const empty = await compared(join(directory, `empty-${name}.sqlite`), name);
+      expect([name, empty.isOlder, empty.isForeign, empty.known, empty.lacking.length]).toEqual([name, true, true, 0, 2]);
+      expect(await compared(atFirst, name)).toMatchObject({ isOlder: true, names: ['signetd', 'renamed'] });
+    }
+  }, 60_000);
+
+  it('that other instances fill is older than the log of one that it has never seen, be the names alike', async () => {
+    const audit = await open();
+    await request(audit);
+    await audit.stop();
+    const shared = await StoreHere.open(join(directory, 'shared.sqlite'));
+    try {
+      await takeKey(shared, new Uint8Array([1]));
+      // Its place is that of another log, before the end of this one or after it.
+      for (const records of [1, 3, 5000]) {
+        for (const name of ['signetd', 'b']) {
+          await shared.run('replaceAuditHead', { log: name, records, hash: 'e'.repeat(64), file: 1 });
+        }
+        for (const name of ['signetd', 'b', 'c']) {
+          const comparison = await compareState(shared, { directory: log.directory, name });
+          expect([records, name, comparison.isOlder]).toEqual([records, name, true]);
+        }
+      }
+    } finally {
+      await shared.close();
+    }
   });
+
+  it('is confirmed once for each new store, under whatever name', async () => {
+    const audit = await open();
+    await request(audit);
+    await audit.stop();
+    const entry = { kind: 'administration', request: 'r', uid: 0, command: 'state confirm' } as const;
+    for (const [round, name] of ['signetd', 'second', 'third'].entries()) {
+      const next = await StoreHere.open(join(directory, `next-${round}.sqlite`));
+      const place = { directory: log.directory, name };
+      try {
+        // A name that an instance elsewhere has in the same store.
+        await next.run('replaceAuditHead', { log: name, records: 9999, hash: 'e'.repeat(64), file: 7 });
+        expect(await compareState(next, place)).toMatchObject({ isOlder: true });
+        await confirmState(next, place, { ...entry, request: randomUUID() });
+        for (const after of ['signetd', 'second', 'third', 'fourth']) {
+          expect([name, after, (await compareState(next, { ...place, name: after })).isOlder]).toEqual([name, after, false]);
+        }
+        await expect(confirmState(next, place, { ...entry, request: randomUUID() })).rejects.toThrow('is not older');
+      } finally {
+        await next.close();
+      }
+    }
+  });
+
+  it('is compared while the log is written', async () => {
+    const audit = await open();
+    const empty = await StoreHere.open(join(directory, 'empty.sqlite'));
+    let isWriting = true;
+    const writing = (async () => {
+      for (let number = 0; number < 150; number += 1) await request(audit);
+      isWriting = false;
+    })();
+    try {
+      while (isWriting) {
+        for (const name of ['signetd', 'another']) {
+          expect(await compareState(store, { directory: log.directory, name })).toMatchObject({ isOlder: false, lacking: [] });
+          expect(await compareState(empty, { directory: log.directory, name })).toMatchObject({ isOlder: true });
+        }
+      }
+    } finally {
+      await writing;
+      await audit.stop();
+      await empty.close();
+    }
+  }, 60_000);
 });
 
 describe('a log of an earlier version', () => {

@@ -1,6 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { agentOf, newCertificate } from '../support/own-service.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
@@ -58,4 +60,45 @@ it('a PostgreSQL database that is restored is older for both instances, for the 
   }
   expect(await post('pki/checkKey', { keyReference: { reference } })).toMatchObject({ state: 'REMOVED' });
   agent.destroy();
+}, 600_000);
+
+it('an instance waits once before a database that it has never seen, whatever its log is called, while another one writes into it', async () => {
+  const [a, b] = two.instances;
+  const { postgresql } = two;
+  const path = `${environment.directory}/b.yaml`;
+  for (const name of ['b', 'c']) {
+    const database = `unseen_${name}`;
+    await Promise.all(two.instances.map(async ({ daemon }) => daemon.stop()));
+    await postgresql.query('postgres', `create database ${database}`);
+    for (const [file, log] of Object.entries({ a: 'a', b: name })) {
+      const config = parseDocument(readFileSync(`${environment.directory}/${file}.yaml`, 'utf8'));
+      config.setIn(['state', 'database'], database);
+      config.setIn(['audit', 'name'], log);
+      writeFileSync(`${environment.directory}/${file}.yaml`, config.toString());
+    }
+    // The first one goes on in the new database, and writes from now on.
+    expect((await a.daemon.startAndAsk()).status).toBe(503);
+    expect((await signetctl(['--config', `${environment.directory}/a.yaml`, 'state', 'confirm'])).status).toBe(0);
+    await a.daemon.ended();
+    await a.daemon.start();
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) expect((await signetctl(['--config', `${environment.directory}/a.yaml`, 'client', 'list'])).status).toBe(0);
+    })();
+    const { status, text } = await b.daemon.startAndAsk();
+    expect([name, status, text]).toEqual([name, 503, expect.stringContaining('older than the audit log')]);
+    expect((await signetctl(['--config', path, 'state', 'confirm'])).status).toBe(0);
+    await b.daemon.ended();
+    for (const round of [1, 2]) {
+      expect([name, round, (await b.daemon.startAndAsk()).text]).toEqual([name, round, expect.not.stringContaining('older')]);
+      await b.daemon.ready();
+      await b.daemon.kill();
+    }
+    await b.daemon.start();
+    isWriting = false;
+    await writing;
+    // The other one's place is untouched.
+    await a.daemon.kill();
+    await a.daemon.start();
+  }
 }, 600_000);

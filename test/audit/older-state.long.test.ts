@@ -1,7 +1,8 @@
 import { createHash, randomInt, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Description } from '../../src/quickstart/description.ts';
 import { newCertificate, OwnService } from '../support/own-service.ts';
@@ -222,21 +223,35 @@ describe('a state store that is restored from before', () => {
     expect(await stateOf(key)).toBe('REVOKED');
   }, 300_000);
 
-  it('that is new has every revocation again', async () => {
+  it('that is new has every revocation again, under whatever name the log goes on', async () => {
+    const { configFile } = description;
     const key = await newKey();
     expect(await revoke(key, 'SUPERSEDED')).toBe('0/0');
-    const { number, serials } = await crl();
-    await service.daemon.stop();
-    StateCopy.removeStore(service.environment.directory);
-    const said = await service.daemon.startAndAsk();
-    expect([said.status, said.text]).toEqual([503, expect.stringContaining('it holds no place in the log')]);
-    const confirmed = await ctl('state', 'confirm');
-    expect([confirmed.status, confirmed.stderr]).toEqual([0, expect.stringContaining(key.keyReference.reference)]);
-    await service.daemon.ended();
-    await service.daemon.start();
-    expect(ocsp(key)).toBe('revoked');
-    const now = await crl();
-    expect(now.serials).toEqual(serials);
-    expect(now.number).toBeGreaterThan(number);
+    for (const name of ['signetd', 'second', 'third']) {
+      const { number, serials } = await crl();
+      await service.daemon.stop();
+      StateCopy.removeStore(service.environment.directory);
+      const config = parseDocument(readFileSync(configFile, 'utf8'));
+      config.setIn(['audit', 'name'], name);
+      writeFileSync(configFile, config.toString());
+      const said = await service.daemon.startAndAsk();
+      expect([name, said.status, said.text]).toEqual([name, 503, expect.stringContaining('it holds no place in the log')]);
+      expect(ocsp(key)).toContain('no answer');
+      const compared = await ctl('state', 'compare');
+      expect([compared.status, compared.stderr]).toEqual([1, expect.stringContaining('does not know the key that signed the log')]);
+      await service.daemon.kill();
+      expect((await service.daemon.startAndAsk()).status).toBe(503);
+      const confirmed = await ctl('state', 'confirm');
+      expect([confirmed.status, confirmed.stderr]).toEqual([0, expect.stringContaining(key.keyReference.reference)]);
+      await service.daemon.ended();
+      await service.daemon.start();
+      expect([name, ocsp(key)]).toEqual([name, 'revoked']);
+      const now = await crl();
+      expect(now.serials).toEqual(serials);
+      expect(now.number).toBeGreaterThan(number);
+      // What was confirmed stays confirmed, also after a crash.
+      await service.daemon.kill();
+      await service.daemon.start();
+    }
   }, 300_000);
 });

@@ -6,11 +6,13 @@ export { unlockKey } from './attempts.ts';
 export {
   addAuditRecord,
   auditHead,
+  auditHeads,
   auditKeys,
   deleteAuditRecords,
   findAuditKey,
   keepAuditHead,
   listAuditRecords,
+  replaceAuditHead,
   takeAuditKey,
 } from './audit.ts';
 export {

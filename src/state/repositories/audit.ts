@@ -36,6 +36,20 @@ export async function auditHead(db: Transaction<Schema>, log: string): Promise<A
   return db.selectFrom('audit_heads').selectAll().where('log', '=', log).executeTakeFirst();
 }
 
+/** Returns the store's positions in all logs: those of every instance, and under earlier names. */
+export async function auditHeads(db: Transaction<Schema>): Promise<AuditHeadRow[]> {
+  return db.selectFrom('audit_heads').selectAll().orderBy('log').execute();
+}
+
+/** Replaces the store's position in a log, which the operator has confirmed. */
+export async function replaceAuditHead(db: Transaction<Schema>, { log, records, hash, file }: AuditHeadRow): Promise<void> {
+  await db
+    .insertInto('audit_heads')
+    .values({ log, records, hash, file })
+    .onConflict((conflict) => conflict.column('log').doUpdateSet({ records, hash, file }))
+    .execute();
+}
+
 /** Stores the store's position in a log. It only moves forward. */
 export async function keepAuditHead(db: Transaction<Schema>, head: AuditHeadRow): Promise<void> {
   const { records, hash, file } = head;
