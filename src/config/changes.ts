@@ -52,10 +52,12 @@ const changeable = [
 
 /**
  * Returns the members that differ, as dotted paths such as `tenants.demo.allowSha1`. A list is one
- * member.
+ * member, and so is a section that is now of another `kind`, since its members have defaults that
+ * nobody wrote.
  */
 export function changedMembers(before: unknown, after: unknown, at = ''): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [at];
+  if (typeof after['kind'] === 'string' && before['kind'] !== after['kind']) return [at];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].toSorted().flatMap((name) => changedMembers(before[name], after[name], at === '' ? name : `${at}.${name}`));
 }

@@ -264,6 +264,20 @@ describe('a reload', () => {
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
   });
 
+  it('names a state store of another kind once, and no member that nobody wrote', async () => {
+    for (const state of [
+      { kind: 'postgresql', host: '/run/postgresql', database: 'signetd', user: 'signetd' },
+      { kind: 'postgresql', host: '/run/other', database: 'other', user: 'other', statementTimeoutSeconds: 9 },
+    ]) {
+      change((settings) => {
+        Object.assign(settings, { state });
+      });
+      const { status, stderr } = await runHere('reload');
+      const faults = stderr.split('\n').filter((line) => line !== '');
+      expect([status, faults]).toEqual([5, [expect.stringMatching(/: state: this cannot change while signetd runs; restart it$/)]]);
+    }
+  });
+
   it('reports every fault of an invalid file, and keeps the service running', async () => {
     writeFileSync(description.configFile, `${original}\nnonsense: 1\n`);
     const { status, stderr } = await runHere('reload');
