@@ -10,6 +10,7 @@ import { ChangeFeed, readingOf, serverNow } from './change-feed.ts';
 import { commit } from './commit.ts';
 import { Reconnection, Link } from './link.ts';
 import { isBroken, isMisconfigured, postgresqlFault } from './postgresql-fault.ts';
+import { WaitingNotes } from './waiting-notes.ts';
 
 const pruneEveryMs = 60_000;
 const startPauseMs = 500;
@@ -52,7 +53,7 @@ export class PostgresqlDatabase implements Database {
   static async open(config: PostgresqlConfig, say: (message: string) => void): Promise<PostgresqlDatabase> {
     const reconnection = new Reconnection();
     const writer = new Link(config, reconnection);
-    let lastSaid = '';
+    const waiting = new WaitingNotes(say);
     for (;;) {
       try {
         const clock = await writer.use(async ({ client, db }) => {
@@ -60,6 +61,7 @@ export class PostgresqlDatabase implements Database {
           await migrate(db);
           return reading;
         });
+        waiting.over();
         return new PostgresqlDatabase(config, { reconnection, writer, clock });
       } catch (error) {
         const cause = error instanceof StoreUnavailable ? (error.cause ?? error) : error;
@@ -67,9 +69,7 @@ export class PostgresqlDatabase implements Database {
           await writer.close();
           throw cause;
         }
-        const reason = textOf(cause);
-        if (reason !== lastSaid) say(`waiting for PostgreSQL: ${reason}`);
-        lastSaid = reason;
+        waiting.attemptFailed(textOf(cause));
         await delay(startPauseMs);
       }
     }
