@@ -375,6 +375,23 @@ static napi_value js_access_files_as(napi_env env, napi_callback_info info) {
 }
 
 /*
+ * actAs(uid): from now on, this thread alone acts as another user for everything but signals
+ * (effective uid), or as root again with 0: root stays its real user. Peers of the Unix sockets that
+ * it connects meanwhile see that user. The C library's seteuid would change all threads.
+ */
+static napi_value js_act_as(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  size_t count = 1;
+  uint32_t user;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_uint32(env, argument, &user) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  if (syscall(SYS_setresuid, (uid_t)-1, (uid_t)user, (uid_t)-1) < 0) return throw_errno(env, errno);
+  return NULL;
+}
+
+/*
  * adjustExternalMemory(bytes): reports the allocation and release of external memory to the garbage
  * collector.
  */
@@ -447,6 +464,7 @@ NAPI_MODULE_INIT() {
     {"groupNumber", NULL, js_group_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"groupsOf", NULL, js_groups_of, NULL, NULL, NULL, napi_enumerable, NULL},
     {"accessFilesAs", NULL, js_access_files_as, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"actAs", NULL, js_act_as, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
     {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
     {"guardMemory", NULL, js_guard_memory, NULL, NULL, NULL, napi_enumerable, NULL},

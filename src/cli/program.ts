@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
+import { StoreNotOpened, StoreUnavailable } from '../state/store-unavailable.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { addAuditCommands } from './audit/commands.ts';
@@ -185,5 +186,7 @@ function explain(error: unknown): readonly [number, string] {
     } as const;
     return [codes[error.kind], error.message];
   }
+  if (error instanceof StoreNotOpened) return [exitCodes.refused, `the state store cannot be opened: ${error.message}`];
+  if (error instanceof StoreUnavailable) return [exitCodes.refused, error.message];
   return [exitCodes.internalError, `internal error: ${reasonOf(error)}`];
 }

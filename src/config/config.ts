@@ -12,7 +12,7 @@ import { absoluteOutgoing, absoluteRevocation, OutgoingConfig, RevocationConfig 
 import { keyTypes } from './key-types.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
 import { VisibleSignaturesConfig } from './visible-signatures-config.ts';
-import { absoluteState, StateConfig } from './state-config.ts';
+import { absoluteState, StateConfig, withServiceUser } from './state-config.ts';
 import { absoluteSyslog, SyslogConfig } from './syslog-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
 import { closestName } from './closest-name.ts';
@@ -176,7 +176,9 @@ export function loadFoundations(path: string): Pick<Config, 'token' | 'state' | 
   const base = dirname(resolve(path));
   const sections = z.object({ token: TokenConfig, state: StateConfig.prefault({}), audit: Audit.prefault({}) });
   const { token, state, audit } = parseMembers(sections, YamlFile.read(path));
-  return { token: absoluteToken(token, base), state: absoluteState(state, base), audit };
+  const directory = resolve(base, audit.directory);
+  const ofService = withServiceUser(absoluteState(state, base), token.clientUser, directory);
+  return { token: absoluteToken(token, base), state: ofService, audit };
 }
 
 /** Reads only the token section, for the token host. @throws {ConfigError} */
@@ -204,7 +206,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     ...config,
     listeners: absoluteListeners(config.listeners, base),
     token: absoluteToken(config.token, base),
-    state: absoluteState(config.state, base),
+    state: withServiceUser(absoluteState(config.state, base), config.token.clientUser, resolve(base, config.audit.directory)),
     audit: absoluteAudit(config.audit, base),
     sessions: { ...config.sessions, scratchDirectory: resolve(base, config.sessions.scratchDirectory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { foreignOwner } from '../service/file-owner.ts';
+import type { Account } from './listeners-config.ts';
 import { absoluteReference, SecretReference } from './secret-reference.ts';
 import { absoluteTlsClient, TlsClientConfig } from './tls-client-config.ts';
 
@@ -43,8 +45,20 @@ const PostgresqlConfig = z
 export const StateConfig = z
   .discriminatedUnion('kind', [SqliteConfig, PostgresqlConfig])
   .describe('State store: the embedded database, or a PostgreSQL server shared by several instances.');
-export type StateConfig = z.output<typeof StateConfig>;
-export type PostgresqlConfig = z.output<typeof PostgresqlConfig>;
+/** `serviceUser`: not in the file, see `withServiceUser`. */
+export type PostgresqlConfig = z.output<typeof PostgresqlConfig> & { readonly serviceUser?: Account | undefined };
+export type StateConfig = z.output<typeof SqliteConfig> | PostgresqlConfig;
+
+/**
+ * Adds the user of the service, as whom root connects to the Unix socket of a PostgreSQL server: peer
+ * authentication compares the user of the process. It is `token.clientUser`, or the owner of the
+ * service's own directory if that is not root.
+ */
+export function withServiceUser(state: StateConfig, clientUser: Account | undefined, ownDirectory: string): StateConfig {
+  if (state.kind === 'sqlite' || !state.host.startsWith('/') || process.geteuid?.() !== 0) return state;
+  const serviceUser = clientUser ?? foreignOwner(ownDirectory)?.uid;
+  return serviceUser === undefined ? state : { ...state, serviceUser };
+}
 
 /** Makes the paths absolute. */
 export function absoluteState(state: StateConfig, base: string): StateConfig {

@@ -61,3 +61,19 @@ export async function becomeOwnerOf(directory: string): Promise<void> {
   await access('/');
   native().accessFilesAs(owner.uid, owner.gid, [owner.gid]);
 }
+
+/**
+ * Connects a Unix socket as another user, if this process is root: the server sees that user (peer
+ * authentication).
+ * @param connect must not start threads
+ * @throws {Error} if it is refused
+ */
+export function connectAs<T>(uid: number, connect: () => T): T {
+  if (process.geteuid?.() !== 0 || uid === 0) return connect();
+  native().actAs(uid);
+  try {
+    return connect();
+  } finally {
+    native().actAs(0);
+  }
+}

@@ -44,6 +44,12 @@ interface Native {
    */
   accessFilesAs(uid: number, gid: number, groups: readonly number[]): void;
   /**
+   * From now on, this thread acts as another user, as whom the peers of Unix sockets that it connects
+   * meanwhile see it; with 0 as root again. Only for root.
+   * @throws {Error} if it is refused
+   */
+  actAs(uid: number): void;
+  /**
    * Returns the kernel's bound on the error of its clock; -1 if the clock is not synchronised.
    * @throws {Error} if the kernel may not be asked
    */

@@ -8,7 +8,7 @@ import { errorOf, type Change } from './database.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repository-functions.ts';
 import type { StateStore } from './state-store.ts';
 import { step, tellCommitted, type Step, type StepResults } from './step.ts';
-import { StoreUnavailable } from './store-unavailable.ts';
+import { StoreNotOpened, StoreUnavailable } from './store-unavailable.ts';
 
 interface Pending {
   resolve(value: unknown): void;
@@ -74,7 +74,7 @@ export class ThreadedStore implements StateStore {
       worker.on('message', (message: FromDatabase) => {
         if (message.kind === 'log') log?.warn(message.message);
         else if (message.kind === 'ready') resolve(message.clock);
-        else if (message.kind === 'failed') reject(new Error(`${nameOf(config)}: ${message.reason}`));
+        else if (message.kind === 'failed') reject(new StoreNotOpened(`${nameOf(config)}: ${message.reason}`));
       });
     });
     return new ThreadedStore(worker, config.kind === 'postgresql', { clock, ended });

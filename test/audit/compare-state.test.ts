@@ -261,13 +261,13 @@ describe('a state store of another kind', () => {
   it('is compared while the log is written', async () => {
     const audit = await open();
     const empty = await StoreHere.open(join(directory, 'empty.sqlite'));
-    let isWriting = true;
+    const other = { isWriting: true };
     const writing = (async () => {
       for (let number = 0; number < 150; number += 1) await request(audit);
-      isWriting = false;
+      other.isWriting = false;
     })();
     try {
-      while (isWriting) {
+      while (other.isWriting) {
         for (const name of ['signetd', 'another']) {
           expect(await compareState(store, { directory: log.directory, name })).toMatchObject({ isOlder: false, lacking: [] });
           expect(await compareState(empty, { directory: log.directory, name })).toMatchObject({ isOlder: true });

@@ -81,9 +81,9 @@ it('an instance waits once before a database that it has never seen, whatever it
     expect((await signetctl(['--config', `${environment.directory}/a.yaml`, 'state', 'confirm'])).status).toBe(0);
     await a.daemon.ended();
     await a.daemon.start();
-    let isWriting = true;
+    const other = { isWriting: true };
     const writing = (async () => {
-      while (isWriting) expect((await signetctl(['--config', `${environment.directory}/a.yaml`, 'client', 'list'])).status).toBe(0);
+      while (other.isWriting) expect((await signetctl(['--config', `${environment.directory}/a.yaml`, 'client', 'list'])).status).toBe(0);
     })();
     const { status, text } = await b.daemon.startAndAsk();
     expect([name, status, text]).toEqual([name, 503, expect.stringContaining('older than the audit log')]);
@@ -95,7 +95,7 @@ it('an instance waits once before a database that it has never seen, whatever it
       await b.daemon.kill();
     }
     await b.daemon.start();
-    isWriting = false;
+    other.isWriting = false;
     await writing;
     // The other one's place is untouched.
     await a.daemon.kill();

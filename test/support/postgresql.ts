@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -122,6 +122,23 @@ export class ScratchPostgresql {
 
   get #asSignetd(): string[] {
     return ['--host', join(this.directory, 'socket'), '--username', 'signetd'];
+  }
+
+  /** From now on, the server admits one user of this machine alone, as `signetd`. */
+  async authenticateByPeer(user: string): Promise<void> {
+    writeFileSync(join(this.#data, 'pg_hba.conf'), 'local all all peer map=service\n');
+    writeFileSync(join(this.#data, 'pg_ident.conf'), `service ${user} signetd\n`);
+    await this.query('postgres', 'select pg_reload_conf()');
+    await until(
+      async () => {
+        const refused = await this.query('postgres', 'select 1').then(
+          () => false,
+          () => true,
+        );
+        if (!refused) throw new Error('the server still admits everybody');
+      },
+      { timeoutMs: startMs },
+    );
   }
 
   /** Starts the server (again) and waits until it answers. */

@@ -1,10 +1,10 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { textOf } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { clientOptions } from './client-options.ts';
+import { openClient } from './open-client.ts';
 import { isBroken } from './postgresql-fault.ts';
 
 const firstPauseMs = 50;
@@ -112,12 +112,9 @@ export class Link {
   }
 
   async #open(): Promise<Connection> {
-    const client = new Client(clientOptions(this.#config));
-    // The next use finds the connection broken; without a listener, the error would end the thread.
-    client.on('error', () => undefined);
+    const client = await openClient(this.#config);
     let history: string;
     try {
-      await client.connect();
       history = await prepare(client);
     } catch (error) {
       client.end().catch(() => undefined);

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -19,8 +19,8 @@ export class PgRestore {
   readonly #closed: Promise<unknown[]>;
   #failure: unknown;
 
-  constructor(options: readonly string[], env: NodeJS.ProcessEnv = process.env) {
-    this.#child = spawn('pg_restore', options, { env, stdio: ['pipe', 'ignore', 'pipe'] });
+  constructor(options: readonly string[], process: Pick<SpawnOptions, 'env' | 'uid' | 'gid'> = {}) {
+    this.#child = spawn('pg_restore', options, { ...process, stdio: ['pipe', 'ignore', 'pipe'] });
     this.#said = text(this.#child.stderr);
     this.#closed = once(this.#child, 'close').catch((error: unknown) => {
       this.#failure = error;

@@ -1,6 +1,6 @@
-import { Client, escapeIdentifier } from 'pg';
+import { escapeIdentifier, type Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
-import { clientOptions } from '../postgresql/client-options.ts';
+import { childUser, openClient } from '../postgresql/open-client.ts';
 import { PgRestore } from './pg-restore.ts';
 import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 
@@ -80,7 +80,7 @@ async function runRestore(config: PostgresqlConfig, pieces: AsyncIterable<Uint8A
     '--no-password',
     `--dbname=${config.database}`,
   ];
-  const program = new PgRestore(options, toolEnvironment(config));
+  const program = new PgRestore(options, { ...(await childUser(config)), env: toolEnvironment(config) });
   try {
     for await (const piece of pieces) await program.write(piece);
   } catch (error) {
@@ -115,10 +115,7 @@ async function domainsOf(client: Client): Promise<string[]> {
 }
 
 async function withClient<T>(config: PostgresqlConfig, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ ...clientOptions(config), application_name: 'signetctl' });
-  // A lost connection is reported by the next query.
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await openClient(config, { application_name: 'signetctl' });
   try {
     return await use(client);
   } finally {

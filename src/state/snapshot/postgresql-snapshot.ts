@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { errorCode } from '../../telemetry/error-code.ts';
-import { clientOptions } from '../postgresql/client-options.ts';
+import { textOf } from '../database.ts';
+import { childUser, openClient } from '../postgresql/open-client.ts';
+import { StoreNotOpened } from '../store-unavailable.ts';
 import { asidePrefix, toolEnvironment } from './postgresql-tools.ts';
 import type { SnapshotFile, StateSnapshot } from './state-snapshot.ts';
 
@@ -29,10 +31,9 @@ export class PostgresqlSnapshot implements StateSnapshot {
   static async open(config: PostgresqlConfig): Promise<PostgresqlSnapshot> {
     // The copy takes longer than any statement of the service.
     const unlimited = { statement_timeout: 0, idle_in_transaction_session_timeout: 0, query_timeout: 0 };
-    const client = new Client({ ...clientOptions(config), ...unlimited, application_name: 'signetctl' });
-    // A lost connection is reported by the next query.
-    client.on('error', () => undefined);
-    await client.connect();
+    const client = await openClient(config, { ...unlimited, application_name: 'signetctl' }).catch((error: unknown) => {
+      throw new StoreNotOpened(`PostgreSQL at ${config.host}, database ${config.database}: ${textOf(error)}`, { cause: error });
+    });
     try {
       await client.query('begin isolation level repeatable read read only');
       const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id');
@@ -84,7 +85,11 @@ async function* dump(config: PostgresqlConfig, snapshot: string): AsyncGenerator
     '--no-password',
     `--exclude-schema=${asidePrefix}*`,
   ];
-  const child = spawn('pg_dump', options, { env: toolEnvironment(config), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('pg_dump', options, {
+    ...(await childUser(config)),
+    env: toolEnvironment(config),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const said = text(child.stderr);
   const ended = once(child, 'close');
   // Awaited below; a failure to start must not be unhandled meanwhile.
