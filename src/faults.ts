@@ -69,6 +69,7 @@ export type SentError =
       readonly text: string;
       readonly answer: object;
       readonly cause: string | undefined;
+      readonly recorded: string | undefined;
     };
 
 /** Returns an error in the form sent between threads; undefined for an error without a code. */
@@ -77,13 +78,13 @@ export function sentError(error: unknown): SentError | undefined {
   return error instanceof Refusal ? sentRefusal(error) : undefined;
 }
 
-export function sentRefusal({ code, at, text, answer, cause }: Refusal): SentError {
-  return { kind: 'refusal', code, at, text, answer, cause: cause instanceof Error ? cause.message : undefined };
+export function sentRefusal({ code, at, text, answer, cause, recorded }: Refusal): SentError {
+  return { kind: 'refusal', code, at, text, answer, cause: cause instanceof Error ? cause.message : undefined, recorded };
 }
 
 /** Returns the error that another thread sent. */
 export function revivedError(sent: SentError): Fault | Refusal {
   if (sent.kind === 'fault') return new Fault(sent.code, { message: sent.text });
-  const { code, at, text, answer, cause } = sent;
-  return new Refusal(code, { ...(at === undefined ? {} : { at }), message: text, answer, cause });
+  const { code, at, text, answer, cause, recorded } = sent;
+  return new Refusal(code, { ...(at === undefined ? {} : { at }), message: text, answer, cause, recorded });
 }

@@ -71,7 +71,19 @@ export interface RefusalDetail {
   /** Further members of the response, according to the operation's description. */
   readonly answer?: object;
   readonly cause?: unknown;
+  /**
+   * The message for the audit log, where `message` may have what the caller chose, or parts of a
+   * document, without quotation marks. Default for codes that are about a document: their text.
+   */
+  readonly recorded?: string | undefined;
 }
+
+/** Codes whose messages say what is wrong with a document, often in the document's own words. */
+const codesOfDocuments: ReadonlySet<ResultName> = new Set<ResultName>([
+  'DOCUMENT_INVALID',
+  'EXISTING_SIGNATURE_INVALID',
+  'NOT_PERMITTED_BY_DOCUMENT',
+]);
 
 /**
  * Thrown wherever the service refuses a request. The http room renders it in the form of the
@@ -85,6 +97,8 @@ export class Refusal extends Error {
   readonly text: string;
   /** Further members of the response. */
   readonly answer: object;
+  /** The message for the audit log, if it is not `text`. */
+  readonly recorded: string | undefined;
 
   constructor(code: ResultName, detail: RefusalDetail = {}) {
     const text = detail.message ?? resultCodes[code].text;
@@ -95,5 +109,6 @@ export class Refusal extends Error {
     this.at = detail.at;
     this.text = text;
     this.answer = detail.answer ?? {};
+    this.recorded = detail.recorded ?? (codesOfDocuments.has(code) ? resultCodes[code].text : undefined);
   }
 }

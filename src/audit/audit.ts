@@ -10,6 +10,8 @@ export interface Outcome {
   readonly major?: number;
   readonly minor?: number;
   readonly status?: number;
+  /** The message that the caller received for a refusal, without what the caller chose. */
+  readonly reason?: string | undefined;
 }
 
 /** State of the audit log, for the health checks and `signetctl status`. */

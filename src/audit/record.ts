@@ -54,6 +54,11 @@ export interface RequestEntry {
   readonly minor?: number | undefined;
   /** Status of the HTTP problem that was answered. */
   readonly status?: number | undefined;
+  /**
+   * The message of a refusal, at most 300 characters, without what the caller chose. Absent in
+   * records of earlier versions.
+   */
+  readonly reason?: string | undefined;
   /** Changes committed for it to the state store: a store that lacks them is older than the log. */
   readonly effects?: readonly Effect[] | undefined;
   /**

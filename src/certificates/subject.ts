@@ -1,5 +1,6 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
+import { quotedName } from '../config/closest-name.ts';
 import { Refusal } from '../result-codes.ts';
 import { attributeTypeAndValue, attributeTypeOfOid } from './attribute-types.ts';
 import { nameFieldType, type SubjectFields } from './subject-fields.ts';
@@ -39,7 +40,7 @@ function nameFields({ fields }: SubjectFields): Uint8Array[] {
     if (type === undefined) {
       throw new Refusal('FIELD_INVALID', {
         at: `/certificationRequestInfo/PKCS10/subject/fields/nameField/${index}/identifier`,
-        message: `no text attribute is named ${field.identifier}`,
+        message: `no text attribute is named ${quotedName(field.identifier)}`,
       });
     }
     return der.set(attributeTypeAndValue(type, field.value));

@@ -177,6 +177,6 @@ export function refusingAt<T>(at: string, step: () => T): T {
     return step();
   } catch (error) {
     if (!(error instanceof Refusal) || error.at !== undefined) throw error;
-    throw new Refusal(error.code, { at, message: error.text, cause: error });
+    throw new Refusal(error.code, { at, message: error.text, cause: error, recorded: error.recorded });
   }
 }

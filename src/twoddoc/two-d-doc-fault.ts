@@ -1,4 +1,4 @@
-import { Refusal, type ResultName } from '../result-codes.ts';
+import { Refusal, resultCodes, type ResultName } from '../result-codes.ts';
 
 /**
  * What is wrong with a source, a zone, a code or a picture of 2D-Doc; the message is for the
@@ -17,6 +17,6 @@ export function refusing<T>(at: string, step: () => T, code: ResultName = 'DOCUM
     return step();
   } catch (error) {
     if (!(error instanceof TwoDDocFault)) throw error;
-    throw new Refusal(code, { at, message: error.message, cause: error });
+    throw new Refusal(code, { at, message: error.message, cause: error, recorded: resultCodes[code].text });
   }
 }

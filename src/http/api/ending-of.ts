@@ -10,6 +10,7 @@ import { TokenBusy } from '../../token/token.ts';
 import { resultOf } from './answer.ts';
 import { Problem } from '../problem.ts';
 import type { Ending } from './recorded.ts';
+import { recordedReason } from './recorded-reason.ts';
 
 /** How a request ends whose client is gone; only the audit log shows it. */
 export class ClientGone extends Problem {
@@ -32,7 +33,8 @@ export function endingOf(
   if (error instanceof NotHandedOver) return notHandedOver(error);
   if (error instanceof SecretsPaced) return tooManyWrongSecrets(error);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
-  return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
+  const result = resultOf(error, path, log);
+  return { result, answer: error instanceof Refusal ? error.answer : {}, echo, reason: recordedReason(error, result.message) };
 }
 
 export function storeAway(error: StoreUnavailable, path: string, log: Logger): Problem {

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Audit, Outcome } from '../../audit/audit.ts';
 import type { AuditedRequest } from '../../audit/audited-request.ts';
 import type { Caller } from '../../clients/caller.ts';
+import { resultCodes } from '../../result-codes.ts';
 import { currentRequest } from '../../telemetry/current-request.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import { resultOf, type ResultValues } from './answer.ts';
 import { Problem } from '../problem.ts';
+import { recordedReason } from './recorded-reason.ts';
 
 /** Length to which the audit log cuts a caller's requestID. */
 const requestIdCharacters = 128;
@@ -16,6 +18,8 @@ export interface Ending {
   readonly result: ResultValues;
   readonly answer: object;
   readonly echo: { readonly requestID?: string };
+  /** Of a refusal: its message for the audit log. */
+  readonly reason?: string;
 }
 
 export interface Reached {
@@ -56,7 +60,8 @@ export async function recorded(
     }
   } catch (error) {
     const echo = ending instanceof Problem ? {} : ending.echo;
-    ending = { result: resultOf(error, operation.path, log), answer: {}, echo };
+    const result = resultOf(error, operation.path, log);
+    ending = { result, answer: {}, echo, reason: recordedReason(error, result.message) };
   }
   const ms = performance.now() - started;
   const { major, minor, status } = outcomeOf(ending);
@@ -66,10 +71,16 @@ export async function recorded(
 }
 
 function outcomeOf(ending: Ending | Problem): Outcome {
-  if (ending instanceof Problem) return { status: ending.status };
+  if (ending instanceof Problem) return { status: ending.status, reason: recordedReason(ending, ending.message) };
   const requestID = auditedRequestId(ending.echo);
   const { major, minor } = ending.result;
-  return { ...(requestID === undefined ? {} : { requestID }), major, minor };
+  const reason = major === 0 ? undefined : (ending.reason ?? reasonOfCode(minor));
+  return { ...(requestID === undefined ? {} : { requestID }), major, minor, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** A repeated answer of an earlier version has no reason. */
+function reasonOfCode(minor: number): string | undefined {
+  return Object.values(resultCodes).find((code) => code.minor === minor)?.text;
 }
 
 /** Returns a caller's requestID in the form of the audit log. */

@@ -3,11 +3,13 @@ import type { AuditedRequest } from '../../audit/audited-request.ts';
 import { NotPublishedYet, withPaths, type RenamedPaths } from '../../documents/publications.ts';
 import { KeptAnswersFull } from '../../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../../idempotency/kept-answers.ts';
+import type { Refusal } from '../../result-codes.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { resultOf, type ResultValues } from './answer.ts';
 import { ClientGone } from './ending-of.ts';
 import { Problem } from '../problem.ts';
 import type { Ending, Reached } from './recorded.ts';
+import { recordedReason } from './recorded-reason.ts';
 
 /**
  * Failures with major 2 that are kept, like successes and failures with major 1 (contract §10):
@@ -83,9 +85,7 @@ export async function repeatable(
       endingOf: (keptEnding) => keptEnding as Told,
       settled: (outcome) =>
         told(
-          'answer' in outcome
-            ? { result: success(), answer: outcome.answer, echo }
-            : { result: resultOf(outcome.refusal, operation.path, log), answer: outcome.refusal.answer, echo },
+          'answer' in outcome ? { result: success(), answer: outcome.answer, echo } : refused(outcome.refusal, { operation, echo, log }),
         ),
     });
     const { ending } = first;
@@ -99,6 +99,11 @@ export async function repeatable(
     if (!(error instanceof OtherRequest)) throw error;
     throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
   }
+}
+
+function refused(refusal: Refusal, { operation, echo, log }: Pick<Repeated, 'operation' | 'echo' | 'log'>): Ending {
+  const result = resultOf(refusal, operation.path, log);
+  return { result, answer: refusal.answer, echo, reason: recordedReason(refusal, result.message) };
 }
 
 function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {

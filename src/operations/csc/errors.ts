@@ -96,7 +96,7 @@ export interface RefusalWords {
 
 /** Returns a refusal with the error that the standard has for it. */
 export function cscRefusal(refusal: Refusal, version: CscVersion, words: RefusalWords): Refusal {
-  const { code, at, text, answer } = refusal;
+  const { code, at, text, answer, recorded } = refusal;
   if ('error' in answer) return refusal;
   const [status, error] = cscOutcomes[code];
   const [name, description] = describe({ code, at, text, error }, version, words);
@@ -105,6 +105,7 @@ export function cscRefusal(refusal: Refusal, version: CscVersion, words: Refusal
     message: text,
     answer: { status, error: name, error_description: description } satisfies CscErrorAnswer,
     cause: refusal,
+    recorded,
   });
 }
 
@@ -128,10 +129,11 @@ const disabled = 'The credential identified by credentialID is disabled';
 const notAuthorised = 'Hash is not authorized by the SAD';
 
 /** A refusal in the standard's own words. */
-export function invalidRequest(description: string, code: ResultName = 'FIELD_INVALID', at?: string): Refusal {
+export function invalidRequest(description: string, code: ResultName = 'FIELD_INVALID', at?: string, recorded?: string): Refusal {
   return new Refusal(code, {
     ...(at === undefined ? {} : { at }),
     message: description,
+    recorded,
     answer: { status: 400, error: 'invalid_request', error_description: description } satisfies CscErrorAnswer,
   });
 }

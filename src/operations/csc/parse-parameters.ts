@@ -42,7 +42,12 @@ function ofList(member: unknown): unknown {
 }
 
 function unknownParameter(name: string, message: string): Refusal {
-  return invalidRequest(`Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${message}`);
+  return invalidRequest(
+    `Unknown parameter ${name.slice(0, 64).toWellFormed()}: ${message}`,
+    'FIELD_INVALID',
+    undefined,
+    `Unknown parameter: ${message}`,
+  );
 }
 
 function refusalOf(issue: Issue, body: Readonly<Record<string, unknown>>): Refusal {

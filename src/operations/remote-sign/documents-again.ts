@@ -86,7 +86,7 @@ function changed({ id }: DocumentToRead, cause?: unknown): Refusal {
 
 /** Fields of the request that opened the session are none of this one. */
 function withoutPointer(refusal: Refusal, message: string): Refusal {
-  return new Refusal(refusal.code, { message, cause: refusal });
+  return new Refusal(refusal.code, { message, cause: refusal, recorded: refusal.recorded });
 }
 
 /**

@@ -159,7 +159,9 @@ export function xpathOf(
   try {
     checkXPath(xpath);
   } catch (error) {
-    if (error instanceof XPathInvalid) throw invalid(at, error.message);
+    // libxml2 says in its own words what it does not understand.
+    if (error instanceof XPathInvalid)
+      throw new Refusal('FIELD_INVALID', { at, message: error.message, recorded: 'not a valid XPath 1.0 expression' });
     throw error;
   }
   return xpath;

@@ -169,7 +169,7 @@ export function refusingXml<T>(step: () => T, at?: string): T {
     return step();
   } catch (error) {
     if (error instanceof Refusal && error.at === undefined)
-      throw new Refusal(error.code, { ...pointer, message: error.text, cause: error });
+      throw new Refusal(error.code, { ...pointer, message: error.text, cause: error, recorded: error.recorded });
     if (!(error instanceof XmlFault)) throw error;
     throw new Refusal('DOCUMENT_INVALID', { ...pointer, message: error.message, cause: error });
   }
