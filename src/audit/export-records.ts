@@ -1,18 +1,9 @@
 import type { AuditFile } from './file-names.ts';
-import { headOf } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
 import { csvHeading, csvLine } from './csv.ts';
+import { isWanted, recordIn, type RecordFilter } from './record-filter.ts';
 
 export type RecordFormat = 'csv' | 'jsonl';
-
-/** Which records to export. */
-export interface RecordFilter {
-  /** Milliseconds since the epoch; `until` is exclusive. */
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
-  readonly client?: string | undefined;
-  readonly tenant?: string | undefined;
-}
 
 export interface ExportSummary {
   readonly records: number;
@@ -44,7 +35,7 @@ export async function exportRecords(
       bytesRead += bytes.length + 1;
       // The service may be writing the last line of the newest file.
       if (!isWhole && file === files.at(-1)) break;
-      const record = isWhole ? recordOf(bytes) : undefined;
+      const record = isWhole ? recordIn(bytes) : undefined;
       if (record === undefined && malformed.length < malformedMax) malformed.push(`${file.name}, line ${number}: it is not a record`);
       if (record === undefined || !isWanted(bytes, record, filter)) continue;
       records += 1;
@@ -57,24 +48,4 @@ export async function exportRecords(
   }
   await write(waiting);
   return { records, malformed };
-}
-
-function recordOf(line: Buffer): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line.toString('utf8'));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isWanted(line: Buffer, record: Readonly<Record<string, unknown>>, { since, until, client, tenant }: RecordFilter): boolean {
-  const time = headOf(line)?.time ?? Number.NaN;
-  if (since !== undefined && !(time >= since)) return false;
-  if (until !== undefined && !(time < until)) return false;
-  return (client === undefined || record['client'] === client) && (tenant === undefined || record['tenant'] === tenant);
 }

@@ -91,5 +91,12 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
       'signetctl audit export --format bundle --since 2026-01-01 --until 2026-04-01 --output audit-2026-q1.tar',
     ],
   ],
+  [
+    'audit find',
+    [
+      'signetctl audit find abb1cef2-1c9b-456b-9746-7303ecd45f6d',
+      'signetctl audit find --client billing --since 2026-03-01 --outcome refused',
+    ],
+  ],
   ['audit tail', ['signetctl audit tail --lines 50 --follow']],
 ]);

@@ -159,6 +159,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     expect(follow('audit', 'Verifying', changes).match(/^verdict: +the log is intact$/gm)).toHaveLength(2);
     follow('audit', 'Bundles: verifying on another machine', changes);
     expect(follow('audit', 'Records as CSV or JSON lines', changes)).toContain('"signature/sign"');
+    expect(follow('audit', 'Why was a request refused yesterday?', changes)).toContain('No record was found.');
     expect(follow('audit', 'Retention', changes)).toContain('No file of the log is that old');
   });
 

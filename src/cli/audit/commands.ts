@@ -33,14 +33,33 @@ export function addAuditCommands(program: Command, runs: Runs): void {
   );
   runs(
     audit
+      .command('find')
+      .description('find records, such as why a request was refused')
+      .argument('[request]', "identifier of the request: the service's (X-Request-Id) or the caller's own (requestID)")
+      .option('--key <reference>', 'records of this key')
+      .option('--client <name>', 'records of this client')
+      .option('--tenant <tenant>', 'records of this tenant')
+      .option('--since <time>', 'records from this time on')
+      .option('--until <time>', 'records before this time')
+      .option('--outcome <outcome>', 'success, refused, a result such as 2/202, or a status such as 503')
+      .option('--lines <count>', 'most records to print, the newest', '100')
+      .option('--directory <directory>', 'directory of the log, instead of the configured one'),
+    async () => import('./find.ts'),
+    ({ FindOptions, auditFind }) => [FindOptions, auditFind],
+  );
+  runs(
+    audit
       .command('export')
       .description('export records as CSV or JSON lines, or whole files as a bundle that can be verified anywhere')
       .addOption(new Option('--format <format>', 'form of the export').choices(['csv', 'jsonl', 'bundle']).makeOptionMandatory())
       .option('--output <file>', 'new file, mode 0600; default for csv and jsonl: standard output')
       .option('--since <time>', 'records from this time on; a bundle begins with the file that has them')
       .option('--until <time>', 'records before this time; a bundle ends with the first checkpoint after it')
+      .option('--request <id>', "csv and jsonl: only records of the request with this identifier, the service's or the caller's")
+      .option('--key <reference>', 'csv and jsonl: only records of this key')
       .option('--client <name>', 'csv and jsonl: only records of this client')
       .option('--tenant <tenant>', 'csv and jsonl: only records of this tenant')
+      .option('--outcome <outcome>', 'csv and jsonl: success, refused, a result such as 2/202, or a status such as 503')
       .option('--directory <directory>', 'directory of the log, instead of the configured one'),
     async () => import('./export.ts'),
     ({ ExportOptions, auditExport }) => [ExportOptions, auditExport],

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { keyDigest, openBundle, planBundle, writeBundle, type BundlePlan } from '../../audit/bundle.ts';
 import { exportRecords, type ExportSummary } from '../../audit/export-records.ts';
 import { auditFiles } from '../../audit/file-names.ts';
+import type { RecordFilter } from '../../audit/record-filter.ts';
 import { verifyAuditLog, type VerifyResult } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
@@ -14,16 +15,14 @@ import type { Outcome } from '../outcome.ts';
 import { showProgress } from '../progress.ts';
 import { fields } from '../table.ts';
 import { bundleReadme } from './bundle-readme.ts';
-import { timeOption } from './time-option.ts';
+import { filterOf, FilterOptions, type TimeRange } from './filter-options.ts';
 import { writeNewFile } from '../../service/new-file.ts';
 
 export const ExportOptions = z.object({
   format: z.enum(['csv', 'jsonl', 'bundle']),
   output: z.string().optional(),
-  since: z.string().optional(),
-  until: z.string().optional(),
-  client: z.string().optional(),
-  tenant: z.string().optional(),
+  request: z.string().optional(),
+  ...FilterOptions,
   directory: z.string().optional(),
 });
 export type ExportOptions = z.output<typeof ExportOptions>;
@@ -31,33 +30,23 @@ export type ExportOptions = z.output<typeof ExportOptions>;
 /** `audit export`: records as CSV or JSON lines, or whole files as a bundle that proves itself. */
 export async function auditExport(configPath: string, options: ExportOptions): Promise<Outcome> {
   const directory = options.directory ?? loadConfig(configPath).audit.directory;
-  const since = options.since === undefined ? undefined : timeOption('--since', options.since);
-  const until = options.until === undefined ? undefined : timeOption('--until', options.until);
-  if (since !== undefined && until !== undefined && since >= until)
-    throw new CommandError(exitCodes.usage, '--until must be later than --since');
+  const filter = filterOf(options);
   try {
     return await (options.format === 'bundle'
-      ? exportBundle(directory, options, { since, until })
-      : exportLines(directory, options.format, options, { since, until }));
+      ? exportBundle(directory, options, filter)
+      : exportLines(directory, options.format, options, filter));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(exitCodes.refused, `${directory} cannot be exported: ${reasonOf(error)}`);
   }
 }
 
-interface Range {
-  readonly since: number | undefined;
-  readonly until: number | undefined;
-}
-
-async function exportLines(directory: string, format: 'csv' | 'jsonl', options: ExportOptions, range: Range): Promise<Outcome> {
+async function exportLines(directory: string, format: 'csv' | 'jsonl', { output }: ExportOptions, filter: RecordFilter): Promise<Outcome> {
   const files = await auditFiles(directory);
   const sizes = await Promise.all(files.map(async ({ path }) => (await stat(path)).size));
   const progress = showProgress({ work: 'audit export', unit: 'bytes', total: sizes.reduce((sum, size) => sum + size, 0) });
-  const filter = { ...range, client: options.client, tenant: options.tenant };
   const exported = async (write: (text: string) => Promise<void>): Promise<ExportSummary> =>
     exportRecords(files, format, filter, { write, progress: progress.at });
-  const { output } = options;
   const { records, malformed } = await (
     output === undefined ? exported(print) : newFile(output, async (out) => exported(async (text) => out.writeFile(text)))
   ).finally(progress.end);
@@ -83,9 +72,13 @@ async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
-async function exportBundle(directory: string, { output, client, tenant }: ExportOptions, range: Range): Promise<Outcome> {
-  if (client !== undefined || tenant !== undefined)
-    throw new CommandError(exitCodes.usage, 'a bundle has whole files: --client and --tenant select records only for csv and jsonl');
+async function exportBundle(directory: string, options: ExportOptions, range: TimeRange): Promise<Outcome> {
+  const { output, request, client, tenant, key, outcome } = options;
+  if ([request, client, tenant, key, outcome].some((option) => option !== undefined))
+    throw new CommandError(
+      exitCodes.usage,
+      'a bundle has whole files: --request, --client, --tenant, --key and --outcome select records only for csv and jsonl',
+    );
   if (output === undefined) throw new CommandError(exitCodes.usage, 'a bundle needs --output FILE');
   const plan = await planBundle(directory, range);
   const progress = showProgress({ work: 'audit export', unit: 'bytes', total: 2 * plan.totalBytes });

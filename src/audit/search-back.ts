@@ -1,0 +1,114 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { auditFiles } from './file-names.ts';
+import { headOf, type LineHead } from './line-offset.ts';
+import { isWanted, mayBeWanted, recordIn, type RecordFilter, type WrittenRecord } from './record-filter.ts';
+
+const chunkBytes = 1 << 18;
+/** Enough for the number and the time, with which every line begins. */
+const headBytes = 64;
+/** Far longer than any record; what is longer is passed over. */
+const lineMaxBytes = 1 << 20;
+
+/** A line that is no record. */
+export interface DamagedLine {
+  readonly damaged: string;
+}
+
+export interface Search extends RecordFilter {
+  /** Only records with smaller numbers: where an earlier search ended. */
+  readonly before?: number | undefined;
+  /** Most records to return. */
+  readonly most: number;
+  /** Most bytes to read, and longest time to take, in milliseconds. */
+  readonly maxBytes: number;
+  readonly maxMs: number;
+}
+
+export interface SearchResult {
+  /** The newest first. */
+  readonly records: readonly (WrittenRecord | DamagedLine)[];
+  /** Number of the last record that was looked at, if there may be older ones; else undefined. */
+  readonly continueBefore: number | undefined;
+}
+
+/** What is known of a search while it runs. */
+interface Progress {
+  readonly records: (WrittenRecord | DamagedLine)[];
+  bytes: number;
+  readonly deadline: number;
+  lastNumber: number | undefined;
+}
+
+/**
+ * Searches the log from its end, within bounds of time and memory. Takes for granted that times
+ * ascend: files that begin after `until` are passed over, and the search ends at the first record
+ * before `since`.
+ */
+export async function searchBack(directory: string, search: Search): Promise<SearchResult> {
+  const progress: Progress = { records: [], bytes: 0, deadline: performance.now() + search.maxMs, lastNumber: undefined };
+  for (const { path } of (await auditFiles(directory)).toReversed()) {
+    const handle = await open(path, 'r');
+    try {
+      const first = await firstHead(handle);
+      if (first !== undefined && isAfter(first, search)) continue;
+      const end = await searchFile(handle, search, progress);
+      if (end === 'older') return { records: progress.records, continueBefore: undefined };
+      if (end === 'bound') return { records: progress.records, continueBefore: progress.lastNumber };
+    } finally {
+      await handle.close();
+    }
+  }
+  return { records: progress.records, continueBefore: undefined };
+}
+
+async function firstHead(handle: FileHandle): Promise<LineHead | undefined> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+  return headOf(buffer.subarray(0, bytesRead));
+}
+
+/** Whether this record, and all that follow it, are beyond the search. */
+function isAfter({ n, time }: LineHead, { before, until }: Search): boolean {
+  return (before !== undefined && n >= before) || (until !== undefined && time >= until);
+}
+
+/** Returns `older` at a record before the time, and `bound` where the search must end. */
+async function searchFile(handle: FileHandle, search: Search, progress: Progress): Promise<'older' | 'bound' | 'all'> {
+  const maybe = mayBeWanted(search);
+  for await (const line of linesBack(handle, progress)) {
+    const head = headOf(line);
+    if (head !== undefined && isAfter(head, search)) continue;
+    if (head !== undefined && search.since !== undefined && head.time < search.since) return 'older';
+    if (progress.lastNumber !== undefined && (progress.records.length >= search.most || isOver(search, progress))) return 'bound';
+    progress.lastNumber = head?.n ?? progress.lastNumber;
+    if (!maybe(line)) continue;
+    const record = recordIn(line);
+    if (record === undefined) progress.records.push({ damaged: line.toString('utf8', 0, headBytes) });
+    else if (isWanted(line, record, search)) progress.records.push(record);
+  }
+  return 'all';
+}
+
+function isOver({ maxBytes }: Search, { bytes, deadline }: Progress): boolean {
+  return bytes > maxBytes || performance.now() > deadline;
+}
+
+/** The complete lines of a file, the last one first. */
+async function* linesBack(handle: FileHandle, progress: Progress): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  // What follows the last line feed is not a complete line.
+  let isIncomplete = true;
+  for (let end = (await handle.stat()).size; end > 0;) {
+    const start = Math.max(0, end - chunkBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(end - start), 0, end - start, start);
+    progress.bytes += bytesRead;
+    let bytes = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+    for (let feed = bytes.lastIndexOf(0x0a); feed >= 0; feed = bytes.lastIndexOf(0x0a)) {
+      if (!isIncomplete && bytes.length - feed - 1 <= lineMaxBytes) yield bytes.subarray(feed + 1);
+      isIncomplete = false;
+      bytes = bytes.subarray(0, feed);
+    }
+    rest = bytes.length > lineMaxBytes ? bytes.subarray(0, lineMaxBytes + 1) : bytes;
+    end = start;
+  }
+  if (!isIncomplete && rest.length > 0) yield rest;
+}
