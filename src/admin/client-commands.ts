@@ -7,6 +7,7 @@ import { readCertificate as readDer } from '../x509/certificate.ts';
 import { isIssuedBy } from '../x509/issued-by.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
+import { LimitsInForce } from '../config/limits-in-force.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { ClientRow } from '../state/tables/clients.ts';
 import { type RequestOf, CommandRefused, type Done } from './protocol.ts';
@@ -23,7 +24,8 @@ export interface ClientCommands {
   readonly config: () => Config;
 }
 
-export function clientView(row: ClientRow): ClientView {
+/** `limits`: those of the configuration; undefined if it cannot be used. */
+export function clientView(row: ClientRow, limits: LimitsInForce | undefined): ClientView {
   const names: unknown = JSON.parse(row.roles);
   return {
     name: row.name,
@@ -33,6 +35,7 @@ export function clientView(row: ClientRow): ClientView {
     registered: new Date(row.created_at).toISOString(),
     // A store that no service of this version has opened yet lacks the column.
     notAfter: typeof row.not_after === 'number' ? new Date(row.not_after).toISOString() : null,
+    limits: limits?.ofClient(row) ?? null,
   };
 }
 
@@ -61,7 +64,8 @@ export async function addClient(
     }
     const notes = usability(certificate, listeners.api.clientCertificateAuthority);
     const notAfter = certificate.validToDate.toISOString();
-    const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString(), notAfter } satisfies ClientView;
+    const limits = new LimitsInForce(config()).ofClient({ name, tenant });
+    const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString(), notAfter, limits } satisfies ClientView;
     return { value: { result: client, notes } };
   });
 }
@@ -71,7 +75,7 @@ export async function addClient(
  * @throws {CommandRefused}
  */
 export async function revokeClient(
-  { store, registry, audit }: ClientCommands,
+  { store, registry, audit, config }: ClientCommands,
   { client: wanted }: RequestOf<'client revoke'>,
   entry: AdministrationEntry,
 ): Promise<Done> {
@@ -85,7 +89,7 @@ export async function revokeClient(
         `client: ${found.length} clients have the name "${wanted}"; name one by its public key: ${found.map((one) => one.spki_sha256).join(', ')}`,
       );
     }
-    const view = clientView(row);
+    const view = clientView(row, new LimitsInForce(config()));
     const said = { client: row.name, tenant: row.tenant, roles: view.roles, spki: row.spki_sha256.slice(0, 16) };
     if (!(await registry.revoke(row.spki_sha256, settlement(said)))) {
       throw new CommandRefused(`client: "${wanted}" was revoked concurrently`);

@@ -3,6 +3,7 @@ import type { AdministrationEntry } from '../audit/record.ts';
 import { compareState } from '../audit/compare-state.ts';
 import { NotHandedOver } from '../audit/syslog/hand-over.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { LimitsInForce } from '../config/limits-in-force.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -56,7 +57,10 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
     case 'reload':
       return reloadConfiguration(context, entry);
     case 'client list':
-      return looked(context, entry, async () => (await context.store.run('listClients')).map(clientView));
+      return looked(context, entry, async () => {
+        const limits = new LimitsInForce(context.config());
+        return (await context.store.run('listClients')).map((row) => clientView(row, limits));
+      });
     case 'key list':
       return looked(context, entry, async () => keyPage(context.store, request));
     case 'key show':

@@ -90,6 +90,7 @@ export async function standByStatus(
     ...{ version: version(), pid: process.pid, started: startedAt.toISOString(), configuration: configPath },
     ...{ notLoaded: [], lastReload: null, api: `https://${api.host}:${api.port}` },
     tenants: Object.keys(config.tenants).toSorted(),
+    limits: [],
     clients: (await store.run('listClients')).length,
     state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
     audit: { enabled: true, writable: true, lastCheckpoint: null, recordsSinceCheckpoint: 0 },

@@ -1,6 +1,7 @@
 import type { RunningAudit } from '../audit/open-audit.ts';
 import { changedMembers } from '../config/changes.ts';
 import { loadConfig, type Config } from '../config/config.ts';
+import { LimitsInForce } from '../config/limits-in-force.ts';
 import type { Reloader } from '../config/reloader.ts';
 import type { Health } from '../http/health-listener.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -45,6 +46,7 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
     lastReload: last === undefined ? null : { at: new Date(last.at).toISOString(), faults: [...last.faults] },
     api: `https://${sources.apiAddress() ?? `${config.listeners.api.host}:${config.listeners.api.port}`}`,
     tenants: Object.keys(config.tenants).toSorted(),
+    limits: tenantLimits(config),
     clients: clients.length,
     state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
     audit: {
@@ -58,6 +60,18 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
     faults,
     warnings: { ...health.warnings() },
   };
+}
+
+/** Returns the limits in force of each tenant. */
+function tenantLimits(config: Config): StatusView['limits'] {
+  const limits = new LimitsInForce(config);
+  return Object.keys(config.tenants)
+    .toSorted()
+    .map((tenant) => {
+      const { rate, ...others } = limits.ofTenant(tenant);
+      const { requestsPerSecond = null, requestsBurst = null } = rate ?? {};
+      return { tenant, requestsPerSecond, requestsBurst, ...others, perClient: limits.ofOthers(tenant) };
+    });
 }
 
 /**

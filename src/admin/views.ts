@@ -2,6 +2,32 @@ import { z } from 'zod';
 
 const Time = z.iso.datetime();
 
+/** The limits in force of a client. */
+const ClientLimitsView = z.strictObject({
+  requestsPerSecond: z.int(),
+  requestsBurst: z.int(),
+  requestsMax: z.int(),
+  bodiesMaxBytes: z.int(),
+  keptAnswersMaxBytes: z.int(),
+  otpsPerMinute: z.int(),
+  messagesPerMinute: z.int(),
+  connectionsMax: z.int(),
+});
+
+/** The limits in force of all clients of a tenant together. */
+const TenantLimitsView = z.strictObject({
+  tenant: z.string(),
+  /** Null: none beyond those of its clients. */
+  requestsPerSecond: z.int().nullable(),
+  requestsBurst: z.int().nullable(),
+  requestsMax: z.int(),
+  bodiesMaxBytes: z.int(),
+  keptAnswersMaxBytes: z.int(),
+  connectionsMax: z.int(),
+  /** Those of each client without limits of its own. */
+  perClient: ClientLimitsView,
+});
+
 /** A registered client, as signetctl shows it. */
 export const ClientView = z.strictObject({
   name: z.string(),
@@ -12,6 +38,8 @@ export const ClientView = z.strictObject({
   registered: Time,
   /** End of the newest certificate of this key that is known. */
   notAfter: Time.nullable(),
+  /** Null if no service runs and its configuration cannot be used. */
+  limits: ClientLimitsView.nullable(),
 });
 export type ClientView = z.output<typeof ClientView>;
 
@@ -151,6 +179,8 @@ export const StatusView = z.strictObject({
   lastReload: z.strictObject({ at: Time, faults: z.array(z.string()) }).nullable(),
   api: z.string(),
   tenants: z.array(z.string()),
+  /** Empty while the service waits for its token or its operator. */
+  limits: z.array(TenantLimitsView),
   clients: z.int(),
   state: z.string(),
   audit: z.strictObject({

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { AdminRequest } from '../admin/protocol.ts';
 import { ClientView } from '../admin/views.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { loadConfig } from '../config/config.ts';
+import { LimitsInForce } from '../config/limits-in-force.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
@@ -83,12 +86,26 @@ export async function clientList(configPath: string): Promise<Outcome> {
   const { result, notes } = await look(
     configPath,
     { command: 'client list' },
-    { schema: z.array(ClientView), read: async (store) => (await store.run('listClients')).map(clientView) },
+    {
+      schema: z.array(ClientView),
+      read: async (store) => (await store.run('listClients')).map((row) => clientView(row, limitsOf(configPath))),
+    },
   );
-  const rows = result.map(({ name, tenant, roles, registered, notAfter, publicKey }) => {
-    return [name, tenant, roles.join(','), registered, notAfter?.slice(0, 10) ?? '-', publicKey];
+  const rows = result.map(({ name, tenant, roles, registered, notAfter, limits, publicKey }) => {
+    const rate = limits === null ? '-' : String(limits.requestsPerSecond);
+    return [name, tenant, roles.join(','), registered, notAfter?.slice(0, 10) ?? '-', rate, publicKey];
   });
-  return { json: result, text: table(['NAME', 'TENANT', 'ROLES', 'REGISTERED', 'VALID UNTIL', 'PUBLIC KEY'], rows), notes };
+  return { json: result, text: table(['NAME', 'TENANT', 'ROLES', 'REGISTERED', 'VALID UNTIL', 'REQUESTS/S', 'PUBLIC KEY'], rows), notes };
+}
+
+/** Returns the limits of the configuration file; undefined if it cannot be used. */
+function limitsOf(configPath: string): LimitsInForce | undefined {
+  try {
+    return new LimitsInForce(loadConfig(configPath));
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
 }
 
 /** `client reload`: reads the clients again, after the state store was changed by hand. */

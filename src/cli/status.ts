@@ -15,6 +15,7 @@ export async function status(configPath: string): Promise<Outcome> {
     ['configuration', `${result.configuration}${notLoaded.length === 0 ? '' : ' (changed since it was loaded)'}`],
     ['last reload', lastReload === null ? 'none' : `${lastReload.at}, ${lastReload.faults.length === 0 ? 'successful' : 'refused'}`],
     ['tenants', result.tenants.join(', ')],
+    ...result.limits.map((one) => [`limits of ${one.tenant}`, limitWords(one)] as const),
     ['clients', String(result.clients)],
     ['state', result.state],
     ['audit log', auditWords(audit)],
@@ -32,6 +33,11 @@ export async function status(configPath: string): Promise<Outcome> {
     faults: Object.entries(result.faults).map(([part, fault]) => `not ready: ${part}: ${fault}`),
     notes: [...notes, ...reloadFaults, ...unloaded, ...left, ...warnings],
   };
+}
+
+function limitWords({ requestsPerSecond, requestsMax, perClient }: StatusView['limits'][number]): string {
+  const rate = requestsPerSecond === null ? 'no rate of its own' : `${requestsPerSecond} requests/s`;
+  return `${rate}, ${requestsMax} at a time; each client ${perClient.requestsPerSecond} requests/s, ${perClient.requestsMax} at a time`;
 }
 
 function unloadedWords(members: readonly string[]): string {

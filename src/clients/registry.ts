@@ -92,12 +92,14 @@ export class ClientRegistry implements Registrations {
     return this.isAlwaysCurrent && !this.#isStale && this.#loading === undefined ? this.#callers.get(spki) : undefined;
   }
 
-  /**
-   * Returns the tenant of a registered client, according to memory; not for decisions about
-   * responses.
-   */
-  tenantOf(spki: string): string | undefined {
-    return this.#callers.get(spki)?.tenant;
+  /** Returns a registered client according to memory; not for decisions about responses. */
+  remembered(spki: string): Caller | undefined {
+    return this.#callers.get(spki);
+  }
+
+  /** Whether a client of this name is registered for the tenant, according to memory. */
+  hasNamed({ tenant, name }: { readonly tenant: string; readonly name: string }): boolean {
+    return [...this.#callers.values()].some((caller) => caller.tenant === tenant && caller.name === name);
   }
 
   /**

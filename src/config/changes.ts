@@ -16,6 +16,7 @@ const changeable = [
   'limits.documentsMax',
   'limits.bodiesMaxBytes',
   'limits.bodiesMaxBytesPerClient',
+  'limits.connectionsMaxPerClient',
   'limits.drainSeconds',
   'limits.jsonBodyMaxBytes',
   'limits.jsonValuesMax',

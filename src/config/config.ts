@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority, ClientAuthority, hasRootKey } from './authority-config.ts';
 import { ConfigError } from './config-error.ts';
 import { LimitsConfig, SessionsConfig } from './limits-config.ts';
+import { tenantLimitFaults } from './limits-in-force.ts';
 import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
 import { absoluteTenant, TenantConfig } from './tenant-config.ts';
 import { absoluteDocuments, DocumentsConfig } from './documents-config.ts';
@@ -150,7 +151,11 @@ function configOf(file: YamlFile): Config {
   }
   faults.push(...cscRootFaults(config.paths));
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
-  if (faults.length > 0) throw new ConfigError(faults.map((fault) => file.faultOf(fault)).join('\n'));
+  const lines = [
+    ...faults.map((fault) => file.faultOf(fault)),
+    ...tenantLimitFaults(config).map(({ path, message }) => file.fault(path, message)),
+  ];
+  if (lines.length > 0) throw new ConfigError(lines.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(file.path)));
 }
 

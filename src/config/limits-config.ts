@@ -63,6 +63,9 @@ export const LimitsConfig = z
       'Wrong secrets per minute that all clients of a tenant together may send after that.',
     ),
     connectionsMax: Count.default(4096).describe('Maximum number of open connections; further ones are closed before TLS.'),
+    connectionsMaxPerClient: Count.optional().describe(
+      'Maximum number of open connections of one client; a further one is closed after its handshake. Default: what its tenant may have.',
+    ),
     connectionsMaxUnadmitted: Count.optional().describe(
       'Maximum number of these connections without an authenticated registered client yet: this many from addresses with a recent client, and this many from all others. A further one replaces the oldest one of the address with the most. Default: a quarter of connectionsMax each.',
     ),
@@ -85,6 +88,10 @@ export const LimitsConfig = z
   .refine(({ connectionsMax, connectionsMaxUnadmitted = 1 }) => 2 * connectionsMaxUnadmitted <= Math.max(2, connectionsMax), {
     path: ['connectionsMaxUnadmitted'],
     message: 'must be at most half of connectionsMax, since it counts twice',
+  })
+  .refine(({ connectionsMax, connectionsMaxPerClient = 1 }) => connectionsMax >= connectionsMaxPerClient, {
+    path: ['connectionsMaxPerClient'],
+    message: 'must be at most connectionsMax',
   })
   .refine(({ bodiesMaxBytesPerClient, jsonBodyMaxBytes }) => bodiesMaxBytesPerClient >= jsonBodyMaxBytes, {
     path: ['bodiesMaxBytesPerClient'],

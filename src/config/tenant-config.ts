@@ -4,6 +4,7 @@ import { CredentialNames } from './csc-config.ts';
 import { AllowedDirectories } from './documents-config.ts';
 import { OtpText } from './messages-config.ts';
 import { CertificateProfile } from './profile.ts';
+import { TenantLimitsConfig } from './tenant-limits-config.ts';
 import { absoluteTwoDDoc, TwoDDocConfig } from './two-d-doc-config.ts';
 
 /** A tenant: its authority, its certificate profile and its settings. */
@@ -25,6 +26,7 @@ export const TenantConfig = z.strictObject({
     .describe(
       'Maximum number of keys of the tenant on the token, not counting consumed and removed ones; beyond it createCertificate returns 2/213. Default: no limit.',
     ),
+  limits: TenantLimitsConfig.prefault({}).describe('Limits of the tenant, and of its clients instead of those in the section limits.'),
   refuseCommonPasswords: z
     .boolean()
     .default(true)

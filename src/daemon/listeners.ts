@@ -21,15 +21,14 @@ export type Addresses = { readonly [Name in keyof Servers]: string | undefined }
  * @throws {TlsMaterialError} for files that cannot be used
  */
 export function openApiListener(
-  { listeners, limits, tenants, transferStore }: Config,
+  { listeners, limits, transferStore }: Config,
   handler: RequestListener,
   { parts, metrics, ...witnesses }: Omit<Witnesses, 'refused'> & { readonly parts: Parts; readonly metrics: Metrics },
 ): ApiListener {
   const refused = refusedClientMetrics(metrics.registry);
   // A whole request may take as long as the longest of its kinds.
   const requestTimeoutSeconds = Math.max(limits.requestTimeoutSeconds, transferStore?.uploadTimeoutSeconds ?? 0);
-  const connectionsMaxPerTenant = Object.keys(tenants).length > 1 ? Math.ceil(limits.connectionsMax / 2) : limits.connectionsMax;
-  const connectionLimits = { ...limits, requestTimeoutSeconds, connectionsMaxPerTenant };
+  const connectionLimits = { ...limits, requestTimeoutSeconds };
   const listener = createApiListener(listeners.api, connectionLimits, handler, { ...witnesses, refused });
   listenerMetrics(metrics.registry, {
     connections: async () => listener.connections(),

@@ -9,6 +9,7 @@ import type { TokenClient } from '../token/client/token-client.ts';
 import { clockBehindMs } from '../telemetry/storage-metrics.ts';
 import { keyTrial } from '../token/key-id.ts';
 import type { PublishedServices } from './published-services.ts';
+import type { ReloadedLimits } from './reloaded-limits.ts';
 import type { Reminders } from './reminders.ts';
 import type { ServicesInForce } from './services-in-force.ts';
 
@@ -26,6 +27,7 @@ interface Looked {
   readonly transfers: Pick<TransferStore, 'warnings'> | undefined;
   readonly published: Pick<PublishedServices, 'timeStampAuthority'>;
   readonly reminders: Pick<Reminders, 'warnings'>;
+  readonly limits: Pick<ReloadedLimits, 'warnings'>;
 }
 
 export function serviceHealth(looked: Looked): Health {
@@ -38,6 +40,7 @@ export function serviceHealth(looked: Looked): Health {
       ...looked.transfers?.warnings(),
       ...syslogWarnings(looked.audit.status),
       ...clockWarnings(looked.audit.status),
+      ...looked.limits.warnings(),
     }),
   };
 }

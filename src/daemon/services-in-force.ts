@@ -75,7 +75,7 @@ export class ServicesInForce implements Participant {
   }
 
   async prepare(next: Config): Promise<Switch> {
-    const { recordedToken, keys, published, guard } = this.#lasting;
+    const { recordedToken, keys, published } = this.#lasting;
     const authorities = await openAuthorities(recordedToken, next.certificateAuthorities);
     checkProfiles(next.tenants, authorities);
     const prepared = configuredServices(this.#lasting, next, authorities, this.#current.identityProviders);
@@ -87,7 +87,6 @@ export class ServicesInForce implements Participant {
     return () => {
       keys.destruction.keep(keysOf(next));
       published.use(authorities, next);
-      guard.use(next.limits, Object.keys(next.tenants).length);
       this.#current = prepared;
     };
   }

@@ -141,7 +141,7 @@ export async function standBy({ config, log, manager, sockets, draining, metrics
       sendProblem(response, refused());
     },
     // Nobody is served, so nobody's place is kept.
-    { log, audit: noAudit, malformed, tenantOf: () => undefined },
+    { log, audit: noAudit, malformed, registered: () => undefined },
   );
   parts.opened('refusals of the API', apiListener, ({ refusals }) => {
     refusals.stop();

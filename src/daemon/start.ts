@@ -4,7 +4,6 @@ import { checkProfiles } from '../certificates/profile-check.ts';
 import { openAuthorities } from '../certificates/configured-authorities.ts';
 import { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
-import { maxOfTenant } from '../config/limits-config.ts';
 import { warnOfReadableFiles } from '../config/readable-files.ts';
 import { Reloader, type LastReload } from '../config/reloader.ts';
 import { writtenDirectories } from '../config/written-directories.ts';
@@ -26,7 +25,6 @@ import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
-import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
@@ -58,6 +56,7 @@ import { openToken } from './open-token.ts';
 import type { Parts } from './parts.ts';
 import { PublishedServices } from './published-services.ts';
 import { serviceHealth } from './readiness.ts';
+import { ReloadedLimits } from './reloaded-limits.ts';
 import { Reminders } from './reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { checkStartFiles } from './start-files.ts';
@@ -94,6 +93,7 @@ interface OpenedServices {
   readonly audit: RunningAudit;
   readonly published: PublishedServices;
   readonly guard: Guard;
+  readonly limits: ReloadedLimits;
   readonly services: ServicesInForce;
   readonly transfers: TransferStore | undefined;
 }
@@ -150,10 +150,12 @@ async function openServices(base: Base): Promise<OpenedServices> {
   const isTokenBusy = (): boolean => token.waiting > 0;
   const keys = await openKeys({ store, token: recordedToken, isTokenBusy, threads, metrics, log, audit }, inForce);
   startKeyUpkeep(keys, { parts, log });
+  const limits = new ReloadedLimits(config, clients, registry);
+  reloader.join(limits);
   const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
   const keptAnswers = await KeptAnswers.open({
     ...{ store, threads, tokenMac },
-    limits: () => keptLimits(inForce()),
+    ...limits.ofKeptAnswers,
   });
   parts.opened('kept answers', keptAnswers, (opened) => {
     opened.stop();
@@ -169,7 +171,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
   // Joins before the services, which inform the OCSP responders about its certificates.
   reloader.join(published.timeStampAuthority);
 
-  const guard = new Guard(config.limits, Object.keys(config.tenants).length, threads, clientOf);
+  const guard = new Guard(() => limits.current, threads, clientOf, limits.ofRequests);
   const documents = await openDocuments({ parts, store, threads, audit, metrics, log }, config, inForce);
   const lasting = {
     ...{ store, token, recordedToken, clients, keys, sessions, threads, guard, log, audit, keptAnswers, published },
@@ -193,7 +195,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
-  return { token, clients, keys, audit, published, guard, services, transfers: documents.transfers };
+  return { token, clients, keys, audit, published, guard, limits, services, transfers: documents.transfers };
 }
 
 /**
@@ -202,13 +204,16 @@ async function openServices(base: Base): Promise<OpenedServices> {
  */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
-  { token, clients, keys, audit, published, guard, services, transfers }: OpenedServices,
+  { token, clients, keys, audit, published, guard, limits, services, transfers }: OpenedServices,
 ): Promise<() => void> {
   const paths = { operations, ...config.paths };
   const api = createApi(paths, () => services.requests);
-  const tenantOf = (spki: string): string | undefined => clients.tenantOf(spki);
-  const presented = clients.presented.bind(clients);
-  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, tenantOf, presented });
+  const ofClients = {
+    registered: clients.remembered.bind(clients),
+    presented: clients.presented.bind(clients),
+    admittedMax: limits.ofConnections.bind(limits),
+  };
+  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, ...ofClients });
   reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });
   reloader.join({
     prepare: (next) => () => {
@@ -222,7 +227,8 @@ async function serve(
       opened.stop();
     },
   );
-  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published, transfers, reminders });
+  const looked = { draining, token, store, audit, services, published, transfers, reminders, limits };
+  const health = serviceHealth({ ...looked, apiTls: apiListener.tls });
   const signIns = new SignIns();
   const administration = {
     ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
@@ -266,12 +272,6 @@ async function serve(
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
-}
-
-/** Bytes of kept answers that clients, tenants and all may have. */
-function keptLimits({ limits, tenants }: Pick<Config, 'limits' | 'tenants'>): KeptBytes {
-  const { keptAnswersMaxBytesPerClient: client, keptAnswersMaxBytes: all } = limits;
-  return { client, tenant: maxOfTenant(Object.keys(tenants).length, { all, client }), all };
 }
 
 /** Reminds of what ends, and shows the ends of client certificates as metrics. */

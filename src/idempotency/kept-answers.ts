@@ -7,7 +7,7 @@ import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { answerOf, areSame, formOf, type AnswerForm } from './answer-form.ts';
 import { readAnswer } from './answer-parts.ts';
-import { Claims } from './claims.ts';
+import { Claims, KeptAnswersFull } from './claims.ts';
 import { RequestSecrets, type RepeatableRequest } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
 
@@ -36,8 +36,10 @@ export interface Keeper {
   readonly store: StateStore;
   readonly tokenMac: TokenMac;
   readonly threads: WorkThreads;
-  /** Maximum bytes kept for a client, for a tenant, and for all clients. */
-  limits(): KeptBytes;
+  /** Maximum bytes kept for a client (SHA-256 of its key), for its tenant, and for all clients. */
+  limits(client: string, tenant: string): KeptBytes;
+  /** Told of each request that is refused for want of room. */
+  refused?(tenant: string, whose: keyof KeptBytes): void;
   /** How long an answer is kept. */
   readonly keepMs?: number;
   /** How soon after an instance's death others can run its requests. */
@@ -109,17 +111,22 @@ export class KeptAnswers {
     }
     const room = this.#room(request);
     this.#comes(request, request.bodyBytes);
-    const ending = this.#carryOut(secrets, repeatable, room).finally(() => {
-      this.#inFlight.delete(secrets.id);
-      this.#comes(request, -request.bodyBytes);
-    });
+    const ending = this.#carryOut(secrets, repeatable, room)
+      .catch((error: unknown) => {
+        if (error instanceof KeptAnswersFull) this.#keeper.refused?.(request.tenant, error.whose);
+        throw error;
+      })
+      .finally(() => {
+        this.#inFlight.delete(secrets.id);
+        this.#comes(request, -request.bodyBytes);
+      });
     this.#inFlight.set(secrets.id, { fingerprint: secrets.fingerprint, ending });
     return ending;
   }
 
   /** Returns the limits on the bytes already kept, less the estimate for running requests. */
   #room(request: RepeatableRequest): KeptBytes {
-    const limits = this.#keeper.limits();
+    const limits = this.#keeper.limits(request.client, request.tenant);
     const names = sharesOf(request);
     const left = (share: keyof KeptBytes): number => limits[share] - (this.#coming.get(names[share]) ?? 0);
     return { client: left('client'), tenant: left('tenant'), all: left('all') };

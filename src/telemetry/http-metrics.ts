@@ -42,6 +42,27 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   };
 }
 
+/** A limit of a client or a tenant at which a request was refused. */
+interface ReachedLimit {
+  /** Undefined: the client is not registered. */
+  readonly tenant: string | undefined;
+  readonly scope: 'client' | 'tenant';
+  readonly limit: string;
+}
+
+/** Returns a function that counts requests refused with 429. Tenants are those of the registry. */
+export function refusedRequestMetrics(registry: Registry): (reached: ReachedLimit) => void {
+  const refused = new Counter({
+    name: 'signetd_requests_refused_total',
+    help: 'Requests refused with 429, by tenant (- for clients that are not registered), limit, and whether it is that of the client or of its tenant.',
+    labelNames: ['tenant', 'scope', 'limit'] as const,
+    registers: [registry],
+  });
+  return ({ tenant = '-', scope, limit }) => {
+    refused.inc({ tenant, scope, limit });
+  };
+}
+
 /** State of the API listener, read at each scrape. */
 export interface ListenerGauges {
   connections(): Promise<number>;

@@ -26,7 +26,7 @@ export const service: Service = {
     ...{ label: 'main', profile: 'softhsm', threads: 4, isReady: true, waiting: 1, waitingMax: 2000 },
     ...{ pool: { 'P-256': 12, 'RSA-2048': 3 }, keysLeft: [] },
   },
-  ...{ ends: [], sessions: [] },
+  ...{ limits: [], ends: [], sessions: [] },
 };
 export const key = (digit: string, more: Partial<Key> = {}): Key => ({
   ...{ reference: digit.repeat(40), tenant: 'demo', type: 'P-256', protocol: 'PASSWORD_OTP', state: 'ACTIVE' },

@@ -83,6 +83,10 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'http/limits/request-quota.test.ts: leaves to the others half of the requests',
       'http/limits/places.test.ts: are for each tenant its share',
     ],
+    'use up the rate of its tenant': [
+      'http/limits/request-quota.test.ts: leaves to a client what it needs of the rate while another one asks for everything',
+      'daemon/client-limits.test.ts: count all clients of a tenant together, and nobody else',
+    ],
     'have the service ask a server that only a certificate names': [
       "outgoing/strangers-servers.test.ts: a server that a stranger's certificate names is not asked",
       "outgoing/strangers-servers.test.ts: that is no authority's: the configuration that names it is refused",

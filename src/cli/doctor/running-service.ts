@@ -27,6 +27,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     state(status),
     auditLog(status),
     ...(clients === undefined ? [] : registrations(status, clients)),
+    ...limits(status),
     ...reminders(status),
   ];
 }
@@ -120,6 +121,13 @@ function registrations({ tenants }: StatusView, clients: readonly ClientView[]):
       `${name} is refused, since no tenant "${tenant}" is configured: configure it, or run signetctl client revoke ${publicKey}`,
     ),
   );
+}
+
+/** Diagnoses limits of clients that are not registered. */
+function limits({ warnings }: StatusView): Diagnosis[] {
+  return Object.entries(warnings)
+    .filter(([name]) => name.startsWith('limits of '))
+    .map(([, text]) => warning('limits', `${text}: see signetctl client list`));
 }
 
 /**

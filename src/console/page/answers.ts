@@ -69,6 +69,17 @@ export interface OpenSessions {
   readonly lastEnds: string;
 }
 
+/** Limits in force: of a tenant, or of clients of it. */
+export interface Limits {
+  readonly tenant: string;
+  /** Null: all clients of the tenant together; empty: each client that is not named. */
+  readonly client: string | null;
+  readonly requestsPerSecond: number | null;
+  readonly requestsBurst: number | null;
+  readonly requestsMax: number;
+  readonly connectionsMax: number;
+}
+
 /** `service`: the running service in detail. */
 export interface Service {
   readonly operator: string;
@@ -100,6 +111,7 @@ export interface Service {
     readonly pool: Readonly<Record<string, number>>;
     readonly keysLeft: readonly { readonly tokenId: string; readonly reason: string }[];
   };
+  readonly limits: readonly Limits[];
   readonly ends: readonly End[];
   /** Null if the state store does not answer. */
   readonly sessions: readonly OpenSessions[] | null;

@@ -1,4 +1,4 @@
-import type { End, Service } from './answers.ts';
+import type { End, Limits, Service } from './answers.ts';
 import { card, chip, element, facts, nothing, table, type Child } from './element.ts';
 import { counted, duration, moment, number } from './wording.ts';
 
@@ -15,7 +15,7 @@ const renewal: Readonly<Record<End['what'], number | 'automatic'>> = {
 
 /** The cards of the running service. @param nowMs milliseconds since epoch */
 export function serviceCards(service: Service, nowMs: number): HTMLElement[] {
-  return [tokenCard(service), serviceCard(service), endsCard(service.ends, nowMs), sessionsCard(service)];
+  return [tokenCard(service), serviceCard(service), endsCard(service.ends, nowMs), limitsCard(service.limits), sessionsCard(service)];
 }
 
 function tokenCard({ token }: Service): HTMLElement {
@@ -82,6 +82,20 @@ function left(what: End['what'], seconds: number): HTMLElement {
   const text = duration(seconds);
   if (renewed === 'automatic') return element('span', {}, text, element('span', { class: 'quiet' }, ' · renewed automatically'));
   return seconds < renewed ? element('span', {}, text, ' ', chip('renew', 'warn')) : element('span', {}, text);
+}
+
+function limitsCard(limits: readonly Limits[]): HTMLElement {
+  const title = 'Limits of tenants and clients';
+  const count = (value: number | null): string => (value === null ? 'none' : number(value));
+  const rows = limits.map(({ tenant, client, requestsPerSecond, requestsBurst, requestsMax, connectionsMax }) => [
+    tenant,
+    client === null ? 'all together' : client === '' ? 'each other client' : client,
+    count(requestsPerSecond),
+    count(requestsBurst),
+    number(requestsMax),
+    number(connectionsMax),
+  ]);
+  return wide(card(title, table(title, ['Tenant', 'Client', 'Requests/s', 'Burst', 'At a time', 'Connections'], rows)));
 }
 
 function sessionsCard({ sessions }: Service): HTMLElement {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { LimitsConfig } from '../../config/limits-config.ts';
+import type { LimitsInForce } from '../../config/limits-in-force.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
-import { RequestQuota } from '../limits/request-quota.ts';
+import { RequestQuota, type QuotaSurroundings } from '../limits/request-quota.ts';
 import { EarlyAnswers } from './early-answer.ts';
 import { MalformedRequests } from '../limits/malformed.ts';
 import { OperationPace } from '../limits/operation-pace.ts';
@@ -21,20 +21,16 @@ export class Guard {
   /** Returns an identifier of the request's client, whether it is registered or not. */
   readonly clientOf: (request: IncomingMessage) => string;
 
-  /** @param tenants how many there are */
-  constructor(limits: LimitsConfig, tenants: number, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
+  /** `limits`: returns those in force. */
+  constructor(
+    limits: () => LimitsInForce,
+    threads: WorkThreads,
+    clientOf: (request: IncomingMessage) => string,
+    surroundings: QuotaSurroundings,
+  ) {
     this.threads = threads;
-    this.quota = new RequestQuota(limits, tenants);
-    this.pace = new OperationPace(limits);
+    this.quota = new RequestQuota(limits, surroundings);
+    this.pace = new OperationPace(limits, surroundings);
     this.clientOf = clientOf;
-  }
-
-  /**
-   * Applies new limits from the next request on; the limits of connections stay as they were at the
-   * start.
-   */
-  use(limits: LimitsConfig, tenants: number): void {
-    this.quota.use(limits, tenants);
-    this.pace.use(limits);
   }
 }

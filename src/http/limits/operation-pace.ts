@@ -1,32 +1,30 @@
-import type { LimitsConfig, OperationPaceName } from '../../config/limits-config.ts';
+import { operationPaces, type OperationPaceName } from '../../config/limits-config.ts';
+import type { LimitsInForce } from '../../config/limits-in-force.ts';
 import { TokenBucket } from '../../service/token-bucket.ts';
 import { Problem } from '../problem.ts';
 import { ClientShares } from './client-shares.ts';
-
-type PaceLimits = Pick<LimitsConfig, OperationPaceName>;
+import type { QuotaSurroundings } from './request-quota.ts';
 
 /**
  * Rate limit of operations that cost a person something, such as messages to a telephone (contract
  * §10): a number of requests per minute for each client, which may come all at once after a rest.
  */
 export class OperationPace {
-  #limits: PaceLimits;
-  readonly #buckets: Readonly<Record<OperationPaceName, ClientShares<TokenBucket>>>;
+  /** Returns those in force. */
+  readonly #limits: () => LimitsInForce;
+  readonly #surroundings: QuotaSurroundings;
+  readonly #buckets: ReadonlyMap<OperationPaceName, ClientShares<TokenBucket>>;
 
-  constructor(limits: PaceLimits, nowMs: () => number = () => performance.now()) {
+  constructor(limits: () => LimitsInForce, surroundings: QuotaSurroundings, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
-    const bucketsOf = (pace: OperationPaceName): ClientShares<TokenBucket> => {
-      const rate = () => ({ perSecond: this.#limits[pace] / 60, capacity: this.#limits[pace] });
-      return new ClientShares(
-        () => new TokenBucket(rate, nowMs),
+    this.#surroundings = surroundings;
+    const bucketsOf = (pace: OperationPaceName): ClientShares<TokenBucket> =>
+      new ClientShares(
+        (client) =>
+          new TokenBucket(() => ({ perSecond: this.#perMinute(pace, client) / 60, capacity: this.#perMinute(pace, client) }), nowMs),
         (bucket) => bucket.isFull(),
       );
-    };
-    this.#buckets = { otpsPerMinute: bucketsOf('otpsPerMinute'), messagesPerMinute: bucketsOf('messagesPerMinute') };
-  }
-
-  use(limits: PaceLimits): void {
-    this.#limits = limits;
+    this.#buckets = new Map(operationPaces.map((pace) => [pace, bucketsOf(pace)]));
   }
 
   /**
@@ -34,10 +32,15 @@ export class OperationPace {
    * @throws {Problem} 429, with the seconds after which one more is taken
    */
   take(pace: OperationPaceName, client: string): void {
-    const bucket = this.#buckets[pace].of(client);
-    if (bucket.take()) return;
-    throw new Problem(429, `this client may send ${this.#limits[pace]} requests of this operation per minute`, {
+    const bucket = this.#buckets.get(pace)?.of(client);
+    if (bucket === undefined || bucket.take()) return;
+    this.#surroundings.refused?.({ tenant: this.#surroundings.registered(client)?.tenant, scope: 'client', limit: pace });
+    throw new Problem(429, `this client may send ${this.#perMinute(pace, client)} requests of this operation per minute`, {
       headers: { 'Retry-After': String(bucket.retryAfterSeconds()) },
     });
+  }
+
+  #perMinute(pace: OperationPaceName, client: string): number {
+    return this.#limits().ofClient(this.#surroundings.registered(client))[pace];
   }
 }

@@ -1,12 +1,8 @@
-import { maxOfTenant, type LimitsConfig } from '../../config/limits-config.ts';
-import { TokenBucket } from '../../service/token-bucket.ts';
+import type { ClientLimits, LimitsInForce, NamedClient } from '../../config/limits-in-force.ts';
+import { TokenBucket, type BucketRate } from '../../service/token-bucket.ts';
 import { Problem } from '../problem.ts';
 import { ClientShares } from './client-shares.ts';
-
-type QuotaLimits = Pick<
-  LimitsConfig,
-  'requestsMax' | 'requestsMaxPerClient' | 'requestsPerSecond' | 'requestsBurst' | 'bodiesMaxBytes' | 'bodiesMaxBytesPerClient'
->;
+import { TenantRate } from './tenant-rate.ts';
 
 /** Current use of a client, or of all clients of a tenant. */
 interface Use {
@@ -19,8 +15,28 @@ interface Share extends Use {
   readonly bucket: TokenBucket;
 }
 
+/** Current use of one tenant; its rate is counted only where it has a limit. */
+interface TenantShare extends Use {
+  rate: TenantRate | undefined;
+}
+
 /** It is not known when a place becomes free; most requests take far less than this. */
 const retrySeconds = 1;
+
+/** A limit at which a request was refused with 429. */
+export interface ReachedLimit {
+  /** Undefined: the client is not registered. */
+  readonly tenant: string | undefined;
+  readonly scope: 'client' | 'tenant';
+  readonly limit: 'requestsPerSecond' | 'requestsMax' | 'bodiesMaxBytes' | 'keptAnswersMaxBytes' | 'otpsPerMinute' | 'messagesPerMinute';
+}
+
+/** Knows clients by the fingerprints of their keys, and is told of refusals. */
+export interface QuotaSurroundings {
+  /** Returns the client, if it is registered, as far as is known now. */
+  registered(client: string): NamedClient | undefined;
+  refused?(reached: ReachedLimit): void;
+}
 
 /** An admitted request, until its answer has been sent. */
 export interface Ticket {
@@ -33,30 +49,36 @@ export interface Ticket {
 
 /**
  * Counts what clients use, each of them, those of a tenant, and all together, and refuses requests
- * before they cost anything. Of several tenants, each may use half, and always what one client may.
+ * before they cost anything.
  */
 export class RequestQuota {
-  #limits: QuotaLimits;
-  #tenants: number;
-  readonly #ofTenants = new Map<string, Use>();
+  /** Returns those in force. */
+  readonly #limits: () => LimitsInForce;
+  readonly #surroundings: QuotaSurroundings;
+  readonly #ofTenants: ClientShares<TenantShare>;
   readonly #shares: ClientShares<Share>;
+  readonly #nowMs: () => number;
   #requests = 0;
   #bodyBytes = 0;
 
-  /** @param tenants how many there are */
-  constructor(limits: QuotaLimits, tenants: number, nowMs: () => number = () => performance.now()) {
+  constructor(limits: () => LimitsInForce, surroundings: QuotaSurroundings, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
-    this.#tenants = tenants;
-    const rate = () => ({ perSecond: this.#limits.requestsPerSecond, capacity: this.#limits.requestsBurst });
+    this.#surroundings = surroundings;
     this.#shares = new ClientShares(
-      () => ({ requests: 0, bodyBytes: 0, bucket: new TokenBucket(rate, nowMs) }),
+      (client) => {
+        const rate = () => {
+          const { requestsPerSecond: perSecond, requestsBurst: capacity } = this.#limitsOf(client);
+          return { perSecond, capacity };
+        };
+        return { requests: 0, bodyBytes: 0, bucket: new TokenBucket(rate, nowMs) };
+      },
       ({ requests, bucket }) => requests === 0 && bucket.isFull(),
     );
-  }
-
-  use(limits: QuotaLimits, tenants: number): void {
-    this.#limits = limits;
-    this.#tenants = tenants;
+    this.#nowMs = nowMs;
+    this.#ofTenants = new ClientShares<TenantShare>(
+      () => ({ requests: 0, bodyBytes: 0, rate: undefined }),
+      ({ requests, rate }) => requests === 0 && rate?.isAsNew() !== false,
+    );
   }
 
   /**
@@ -64,14 +86,17 @@ export class RequestQuota {
    * @throws {Problem} 503 for all, then 429 for this client
    */
   admit(client: string): Ticket {
-    const { requestsMax, requestsMaxPerClient } = this.#limits;
-    if (this.#requests >= requestsMax) throw refusal(503, `${requestsMax} requests are in progress, the maximum of this service`);
+    const { requestsMax: ofAllMax } = this.#limits().all;
+    if (this.#requests >= ofAllMax) throw refusal(503, `${ofAllMax} requests are in progress, the maximum of this service`);
+    const { requestsMax, requestsPerSecond } = this.#limitsOf(client);
     const share = this.#shares.of(client);
-    if (share.requests >= requestsMaxPerClient) {
-      throw refusal(429, `${requestsMaxPerClient} requests of this client are in progress, its maximum`);
+    if (share.requests >= requestsMax) {
+      this.#refused(client, 'client', 'requestsMax');
+      throw refusal(429, `${requestsMax} requests of this client are in progress, its maximum`);
     }
     if (!share.bucket.take()) {
-      throw refusal(429, `this client may send ${this.#limits.requestsPerSecond} requests per second`, share.bucket.retryAfterSeconds());
+      this.#refused(client, 'client', 'requestsPerSecond');
+      throw refusal(429, `this client may send ${requestsPerSecond} requests per second`, share.bucket.retryAfterSeconds());
     }
     this.#requests += 1;
     share.requests += 1;
@@ -80,11 +105,11 @@ export class RequestQuota {
     let ofTenant: { readonly tenant: string; readonly use: Use } | undefined;
     return {
       belongsTo: (tenant) => {
-        if (isHeld && ofTenant === undefined) ofTenant = { tenant, use: this.#admitOfTenant(tenant) };
+        if (isHeld && ofTenant === undefined) ofTenant = { tenant, use: this.#admitOfTenant(client, tenant) };
       },
       reserve: (bytes) => {
         if (!isHeld) return;
-        this.#reserve(share, ofTenant?.use, bytes);
+        this.#reserve(client, share, ofTenant, bytes);
         reserved += bytes;
       },
       release: () => {
@@ -95,37 +120,65 @@ export class RequestQuota {
         this.#bodyBytes -= reserved;
         share.bodyBytes -= reserved;
         if (ofTenant === undefined) return;
-        const { tenant, use } = ofTenant;
+        const { use } = ofTenant;
         use.requests -= 1;
         use.bodyBytes -= reserved;
-        if (use.requests === 0) this.#ofTenants.delete(tenant);
       },
     };
   }
 
-  #admitOfTenant(tenant: string): Use {
-    const { requestsMax, requestsMaxPerClient } = this.#limits;
-    const use = this.#ofTenants.get(tenant) ?? { requests: 0, bodyBytes: 0 };
-    const most = maxOfTenant(this.#tenants, { all: requestsMax, client: requestsMaxPerClient });
-    if (use.requests >= most) throw refusal(429, `${most} requests of this client's tenant are in progress, its maximum`);
-    use.requests += 1;
-    this.#ofTenants.set(tenant, use);
-    return use;
+  #limitsOf(client: string): ClientLimits {
+    return this.#limits().ofClient(this.#surroundings.registered(client));
   }
 
-  #reserve(share: Share, ofTenant: Use | undefined, bytes: number): void {
-    const { bodiesMaxBytes, bodiesMaxBytesPerClient } = this.#limits;
-    const ofTenantMax = maxOfTenant(this.#tenants, { all: bodiesMaxBytes, client: bodiesMaxBytesPerClient });
-    if (this.#bodyBytes + bytes > bodiesMaxBytes) throw refusal(503, 'no memory is left for further bodies');
-    if (share.bodyBytes + bytes > bodiesMaxBytesPerClient) {
-      throw refusal(429, `the bodies of this client's requests may have ${bodiesMaxBytesPerClient} bytes at a time`);
+  #refused(client: string, scope: ReachedLimit['scope'], limit: ReachedLimit['limit']): void {
+    this.#surroundings.refused?.({ tenant: this.#surroundings.registered(client)?.tenant, scope, limit });
+  }
+
+  #admitOfTenant(client: string, tenant: string): Use {
+    const { requestsMax, rate } = this.#limits().ofTenant(tenant);
+    const share = this.#ofTenants.of(tenant);
+    if (share.requests >= requestsMax) {
+      this.#refused(client, 'tenant', 'requestsMax');
+      throw refusal(429, `${requestsMax} requests of this client's tenant are in progress, its maximum`);
     }
-    if (ofTenant !== undefined && ofTenant.bodyBytes + bytes > ofTenantMax) {
-      throw refusal(429, `the bodies of the requests of this client's tenant may have ${ofTenantMax} bytes at a time`);
+    if (rate === undefined) share.rate = undefined;
+    else {
+      share.rate ??= new TenantRate(() => this.#rateOf(tenant), this.#nowMs);
+      const seconds = share.rate.refuses(client);
+      if (seconds !== undefined) {
+        this.#refused(client, 'tenant', 'requestsPerSecond');
+        throw refusal(429, `all clients of this client's tenant together may send ${rate.requestsPerSecond} requests per second`, seconds);
+      }
+    }
+    share.requests += 1;
+    return share;
+  }
+
+  /** Of a tenant without a limit, a rate that nothing is counted at. */
+  #rateOf(tenant: string): BucketRate {
+    const { requestsPerSecond: perSecond = 1, requestsBurst: capacity = 1 } = this.#limits().ofTenant(tenant).rate ?? {};
+    return { perSecond, capacity };
+  }
+
+  #reserve(client: string, share: Share, ofTenant: { readonly tenant: string; readonly use: Use } | undefined, bytes: number): void {
+    if (this.#bodyBytes + bytes > this.#limits().all.bodiesMaxBytes) throw refusal(503, 'no memory is left for further bodies');
+    const { bodiesMaxBytes } = this.#limitsOf(client);
+    if (share.bodyBytes + bytes > bodiesMaxBytes) {
+      this.#refused(client, 'client', 'bodiesMaxBytes');
+      throw refusal(429, `the bodies of this client's requests may have ${bodiesMaxBytes} bytes at a time`);
+    }
+    if (ofTenant !== undefined) {
+      const { tenant, use } = ofTenant;
+      const { bodiesMaxBytes: ofTenantMax } = this.#limits().ofTenant(tenant);
+      if (use.bodyBytes + bytes > ofTenantMax) {
+        this.#refused(client, 'tenant', 'bodiesMaxBytes');
+        throw refusal(429, `the bodies of the requests of this client's tenant may have ${ofTenantMax} bytes at a time`);
+      }
+      use.bodyBytes += bytes;
     }
     this.#bodyBytes += bytes;
     share.bodyBytes += bytes;
-    if (ofTenant !== undefined) ofTenant.bodyBytes += bytes;
   }
 }
 

@@ -55,7 +55,7 @@ export function createPublicServer(
     unadmittedMax: config.connectionsMax,
     unadmittedMaxPerAddress: config.connectionsMaxPerAddress,
     // Nobody is admitted.
-    admittedMaxPerTenant: 0,
+    admittedMax: () => ({ client: 0, tenant: 0 }),
     isShared: (address) => shared.has(address),
     closed: (crowd) => {
       witness.closed(crowd);

@@ -37,10 +37,12 @@ export interface Witnesses {
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
   /**
-   * Returns the tenant of the client that is registered under this public key (SHA-256,
-   * hexadecimal), as far as is known now.
+   * Returns the client that is registered under this public key (SHA-256, hexadecimal), as far as
+   * is known now.
    */
-  readonly tenantOf: (spki: string) => string | undefined;
+  readonly registered: (spki: string) => Caller | undefined;
+  /** Returns the limits on connections of a client and of its tenant. Default: `connectionsMax`. */
+  readonly admittedMax?: (client: Caller) => { readonly client: number; readonly tenant: number };
   /** Told of the certificate of each connection that is admitted. */
   readonly presented?: (spki: string, certificate: X509Certificate) => void;
 }
@@ -53,7 +55,8 @@ const checkingMs = 500;
 const crowds: Readonly<Record<Crowd, string>> = {
   all: 'more connections than limits.connectionsMax',
   unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
-  tenant: 'more connections of clients of one tenant than half of limits.connectionsMax',
+  tenant: 'more connections of clients of one tenant than its connectionsMax',
+  client: 'more connections of one client than its connectionsMax',
   address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
 };
 
@@ -83,9 +86,9 @@ export function clientOf(request: IncomingMessage): string {
  */
 export function createApiListener(
   config: Config['listeners']['api'],
-  limits: Config['limits'] & { readonly connectionsMaxPerTenant?: number },
+  limits: Config['limits'],
   handler: RequestListener,
-  { log, audit, malformed, refused, tenantOf, presented }: Witnesses,
+  { log, audit, malformed, refused, registered, admittedMax, presented }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const trust = new ConnectionTrust(material.trust);
@@ -95,14 +98,18 @@ export function createApiListener(
     connectionsMax: limits.connectionsMax,
     unadmittedMax: unadmittedMax(limits),
     unadmittedMaxPerAddress: limits.connectionsMaxUnadmittedPerAddress,
-    admittedMaxPerTenant: limits.connectionsMaxPerTenant ?? limits.connectionsMax,
+    admittedMax: ({ spkiSha256 }) => {
+      const caller = registered(spkiSha256);
+      const { connectionsMax: most } = limits;
+      return caller === undefined || admittedMax === undefined ? { client: most, tenant: most } : admittedMax(caller);
+    },
     isShared: (address) => shared.has(address),
     closed: (crowd, address) => {
       refusals.refuse(crowds[crowd], address);
     },
   });
   const settle = (socket: Socket): void => {
-    connections.settle(socket, tenantOf(spkiBehind(socket) ?? ''));
+    connections.settle(socket, registered(spkiBehind(socket) ?? ''));
   };
   /**
    * A connection goes on only while its certificate is valid; then it is closed without an answer.

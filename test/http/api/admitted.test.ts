@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../../src/clients/caller.ts';
 import { tenantId } from '../../../src/clients/caller.ts';
 import { Admission as ClientAdmission } from '../../../src/clients/admission.ts';
-import { LimitsConfig } from '../../../src/config/limits-config.ts';
 import { admitted } from '../../../src/http/api/admitted.ts';
 import { Guard } from '../../../src/http/api/guard.ts';
 import { Problem } from '../../../src/http/problem.ts';
 import { reach } from '../../../src/http/api/reach.ts';
 import { RequestIdentity } from '../../../src/telemetry/current-request.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
+import { limitsInForce } from '../../support/limits.ts';
 
 const caller: Caller = { spkiSha256: 'a', name: 'app', tenant: tenantId('demo'), roles: new Set(['signature']) };
 const registrations = {
@@ -28,7 +28,12 @@ async function service(
   work: (response: ServerResponse) => Promise<void>,
   identity = new RequestIdentity({}),
 ) {
-  const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), 1, new WorkThreads(), () => 'client');
+  const guard = new Guard(
+    () => limitsInForce({ requestsMaxPerClient: 1 }),
+    new WorkThreads(),
+    () => 'client',
+    { registered: () => undefined },
+  );
   const gate = {
     ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerAtOnce: () => undefined, callerOf: found },
     admit: (one: Caller, role: 'signature', cut: () => void) => new ClientAdmission(registrations, one, role, cut),

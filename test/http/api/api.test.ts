@@ -25,6 +25,7 @@ import { StoreUnavailable } from '../../../src/state/store-unavailable.ts';
 import { TokenBusy, TokenUnavailable } from '../../../src/token/token.ts';
 import type { Sender } from '../../../src/telemetry/current-request.ts';
 import { WorkThreads } from '../../../src/threads/work-threads.ts';
+import { limitsInForce } from '../../support/limits.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 
 const threads = new WorkThreads();
@@ -90,7 +91,12 @@ async function answerTo(
   const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
   const services: RequestServices = {
     limits,
-    guard: new Guard(limits, 1, threads, () => 'client'),
+    guard: new Guard(
+      () => limitsInForce({ jsonBodyMaxBytes: 1000 }),
+      threads,
+      () => 'client',
+      { registered: () => undefined },
+    ),
     log,
     draining,
     busySeconds: () => busySeconds,

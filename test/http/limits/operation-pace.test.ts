@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { LimitsConfig, operationPaces } from '../../../src/config/limits-config.ts';
+import { operationPaces } from '../../../src/config/limits-config.ts';
 import { OperationPace } from '../../../src/http/limits/operation-pace.ts';
+import type { ReachedLimit } from '../../../src/http/limits/request-quota.ts';
 import { Problem } from '../../../src/http/problem.ts';
 import { operations } from '../../../src/operations/table.ts';
+import { limitsInForce } from '../../support/limits.ts';
+
+const strangers = { registered: () => undefined };
 
 function outcome(act: () => void): string {
   try {
@@ -17,7 +21,11 @@ function outcome(act: () => void): string {
 describe('the pace of an operation', () => {
   it('is twenty one-time passwords a minute for each client, with a correct Retry-After', () => {
     const now = { ms: 0 };
-    const pace = new OperationPace(LimitsConfig.parse({}), () => now.ms);
+    const pace = new OperationPace(
+      () => limitsInForce({}),
+      strangers,
+      () => now.ms,
+    );
     const ask = (client = 'a'): string =>
       outcome(() => {
         pace.take('otpsPerMinute', client);
@@ -34,7 +42,12 @@ describe('the pace of an operation', () => {
 
   it('goes by other limits after a reload, and counts each operation for itself', () => {
     const now = { ms: 0 };
-    const pace = new OperationPace(LimitsConfig.parse({ messagesPerMinute: 1 }), () => now.ms);
+    let limits = limitsInForce({ messagesPerMinute: 1 });
+    const pace = new OperationPace(
+      () => limits,
+      strangers,
+      () => now.ms,
+    );
     const ask = (): string[] =>
       operationPaces.map((name) =>
         outcome(() => {
@@ -45,14 +58,18 @@ describe('the pace of an operation', () => {
       ['taken', 'taken'],
       ['taken', '429 60'],
     ]);
-    pace.use(LimitsConfig.parse({ messagesPerMinute: 120 }));
+    limits = limitsInForce({ messagesPerMinute: 120 });
     now.ms = 500;
     expect(ask()).toEqual(['taken', 'taken']);
   });
 
   it('remembers what each client has used, however many clients there are', () => {
     const now = { ms: 0 };
-    const pace = new OperationPace(LimitsConfig.parse({ otpsPerMinute: 1 }), () => now.ms);
+    const pace = new OperationPace(
+      () => limitsInForce({ otpsPerMinute: 1 }),
+      strangers,
+      () => now.ms,
+    );
     const ask = (client: string): string =>
       outcome(() => {
         pace.take('otpsPerMinute', client);
@@ -61,6 +78,34 @@ describe('the pace of an operation', () => {
     expect(ask('0')).toBe('429 60');
     ask('another');
     expect(ask('0')).toBe('429 60');
+  });
+
+  it('is that of the client by its name, where the configuration has one', () => {
+    const limits = limitsInForce(
+      { otpsPerMinute: 1 },
+      { retail: { perClient: { otpsPerMinute: 2 }, clients: { app: { otpsPerMinute: 3 } } } },
+    );
+    const refused: string[] = [];
+    const surroundings = {
+      registered: (client: string) => (client === 'unknown' ? undefined : { tenant: 'retail', name: client }),
+      refused: ({ tenant, limit }: ReachedLimit) => refused.push(`${tenant} ${limit}`),
+    };
+    const pace = new OperationPace(
+      () => limits,
+      surroundings,
+      () => 0,
+    );
+    const taken = (client: string): number =>
+      Array.from({ length: 4 }, () =>
+        outcome(() => {
+          pace.take('otpsPerMinute', client);
+        }),
+      ).filter((one) => one === 'taken').length;
+    expect([taken('app'), taken('other'), taken('unknown')]).toEqual([3, 2, 1]);
+    expect(refused).toEqual([
+      ...Array.from({ length: 3 }, () => 'retail otpsPerMinute'),
+      ...Array.from({ length: 3 }, () => 'undefined otpsPerMinute'),
+    ]);
   });
 
   it('is declared by the operations that send something', () => {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Places, type Place } from '../../../src/http/limits/connections/places.ts';
+import { Places, type AdmittedClient, type Place } from '../../../src/http/limits/connections/places.ts';
 import { networks, sourceOf } from '../../../src/http/limits/connections/source-address.ts';
 
 let nowMs = 0;
@@ -23,16 +23,20 @@ function placesOf(
   unadmittedMaxPerAddress: number,
   shared: readonly string[] = [],
   admittedMaxPerTenant = connectionsMax,
+  admittedMaxPerClient = admittedMaxPerTenant,
 ): Places {
   return new Places(
     {
-      ...{ connectionsMax, unadmittedMax, unadmittedMaxPerAddress, admittedMaxPerTenant },
+      ...{ connectionsMax, unadmittedMax, unadmittedMaxPerAddress },
+      admittedMax: () => ({ client: admittedMaxPerClient, tenant: admittedMaxPerTenant }),
       isShared: (address) => shared.includes(address),
       closed: (crowd, address) => closed.push(`${crowd} ${address}`),
     },
     () => nowMs,
   );
 }
+
+const clientOf = (tenant: string, spkiSha256 = `client of ${tenant}`): AdmittedClient => ({ spkiSha256, tenant });
 
 function entered(places: Places, address: string): Place {
   const place = places.enter(connection(address));
@@ -82,7 +86,7 @@ describe('places of connections that are not admitted', () => {
     one.socket.destroy();
     await new Promise((resolve) => one.socket.once('close', resolve));
     expect(places.unadmitted).toBe(0);
-    places.admit(one, 'demo');
+    places.admit(one, clientOf('demo'));
     places.withdraw(one);
     expect(places.unadmitted).toBe(0);
   });
@@ -99,7 +103,7 @@ describe('places of clients', () => {
     const places = placesOf(6, 3, 3);
     const admitted = [1, 2, 3, 4].map((host) => {
       const place = entered(places, `192.0.2.${host}`);
-      places.admit(place, 'demo');
+      places.admit(place, clientOf('demo'));
       return place;
     });
     for (let host = 1; host < 100; host += 1) entered(places, `198.51.100.${host}`);
@@ -109,7 +113,7 @@ describe('places of clients', () => {
 
   it('are all that there are: nobody else comes in then', () => {
     const places = placesOf(2, 1, 1);
-    for (const host of [1, 2]) places.admit(entered(places, `192.0.2.${host}`), 'demo');
+    for (const host of [1, 2]) places.admit(entered(places, `192.0.2.${host}`), clientOf('demo'));
     expect(places.enter(connection('192.0.2.1'))).toBeUndefined();
     expect(closed).toEqual(['all 192.0.2.1']);
   });
@@ -118,7 +122,7 @@ describe('places of clients', () => {
     const places = placesOf(4, 2, 2, [], 2);
     const admitted = (host: number, tenant: string): Place => {
       const place = entered(places, `192.0.2.${host}`);
-      places.admit(place, tenant);
+      places.admit(place, clientOf(tenant));
       return place;
     };
     const crowd = [1, 2, 3].map((host) => admitted(host, 'crowd'));
@@ -132,9 +136,30 @@ describe('places of clients', () => {
     expect(isOpen(admitted(6, 'crowd'))).toBe(false);
   });
 
+  it('are for each client its share, which its tenant may exceed', () => {
+    const places = placesOf(10, 4, 4, [], 3, 2);
+    const admitted = (host: number, client: string): Place => {
+      const place = entered(places, `192.0.2.${host}`);
+      places.admit(place, clientOf('demo', client));
+      return place;
+    };
+    const first = admitted(1, 'one');
+    expect([first, admitted(2, 'one'), admitted(3, 'one'), admitted(4, 'two'), admitted(5, 'two')].map(isOpen)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(closed).toEqual(['client 192.0.2.3', 'tenant 192.0.2.5']);
+    first.socket.destroy();
+    first.socket.emit('close');
+    expect(isOpen(admitted(6, 'one'))).toBe(true);
+  });
+
   it('an address from which a client was admitted has other places than strangers, for a day', () => {
     const places = placesOf(100, 3, 1);
-    places.admit(entered(places, '192.0.2.1'), 'demo');
+    places.admit(entered(places, '192.0.2.1'), clientOf('demo'));
     const flood = Array.from({ length: 20 }, (_, host) => entered(places, `198.51.100.${host + 1}`));
     expect(flood.filter(isOpen)).toHaveLength(3);
     const again = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
@@ -149,7 +174,7 @@ describe('places of clients', () => {
   it('one that is no longer admitted can be replaced', () => {
     const places = placesOf(100, 1, 1);
     const former = entered(places, '192.0.2.1');
-    places.admit(former, 'demo');
+    places.admit(former, clientOf('demo'));
     places.withdraw(former);
     entered(places, '192.0.2.1');
     expect(isOpen(former)).toBe(false);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { LimitsConfig } from '../../../src/config/limits-config.ts';
-import { RequestQuota } from '../../../src/http/limits/request-quota.ts';
+import type { LimitsInForce } from '../../../src/config/limits-in-force.ts';
+import { RequestQuota, type ReachedLimit } from '../../../src/http/limits/request-quota.ts';
 import { Problem } from '../../../src/http/problem.ts';
+import { limitsInForce } from '../../support/limits.ts';
 
 function refusalOf(act: () => unknown): string {
   try {
@@ -14,7 +15,14 @@ function refusalOf(act: () => unknown): string {
 }
 
 const admissionWith = (limits: object, now = { ms: 0 }, tenants = 1): RequestQuota =>
-  new RequestQuota(LimitsConfig.parse(limits), tenants, () => now.ms);
+  quotaOf(() => limitsInForce(limits, { crowd: {}, ...(tenants > 1 ? { alone: {} } : {}) }), now);
+
+/** Clients are of the tenant `crowd`; the name of each is its key's. */
+const quotaOf = (limits: () => LimitsInForce, now: { readonly ms: number }, refused: string[] = []): RequestQuota => {
+  const registered = (client: string) => ({ tenant: 'crowd', name: client });
+  const told = { refused: ({ tenant, scope, limit }: ReachedLimit) => refused.push(`${tenant} ${scope} ${limit}`) };
+  return new RequestQuota(limits, { registered, ...told }, () => now.ms);
+};
 
 describe('admission', () => {
   it('admits a burst, then the rate, with a correct Retry-After', () => {
@@ -98,15 +106,105 @@ describe('admission', () => {
     });
 
     it('lets a client have what a client may, and a tenant without others all, also after a reload', () => {
-      const limits = LimitsConfig.parse({ requestsMax: 4, requestsMaxPerClient: 4 });
-      const admission = admissionWith(limits, { ms: 0 }, 2);
+      const two = { crowd: {}, alone: {} };
+      let limits = limitsInForce({ requestsMax: 4, requestsMaxPerClient: 4 }, two);
+      const admission = quotaOf(() => limits, { ms: 0 });
       for (let count = 0; count < 4; count += 1) expect(refusalOf(() => of(admission, 'crowd', 'a'))).toBe('taken');
-      const few = { ...limits, requestsMax: 12, requestsMaxPerClient: 5 };
-      admission.use(few, 2);
+      const few = { requestsMax: 12, requestsMaxPerClient: 5 };
+      limits = limitsInForce(few, two);
       expect([of(admission, 'crowd', 'b'), of(admission, 'crowd', 'b')].length).toBe(2);
       expect(refusalOf(() => of(admission, 'crowd', 'b'))).toBe('429 1');
-      admission.use(few, 1);
+      limits = limitsInForce(few, { crowd: {} });
       expect(refusalOf(() => of(admission, 'crowd', 'b'))).toBe('taken');
+    });
+  });
+
+  describe('with limits of a tenant and of its clients', () => {
+    const askFor = (quota: RequestQuota, client: string): string =>
+      refusalOf(() => {
+        const ticket = quota.admit(client);
+        try {
+          ticket.belongsTo('crowd');
+        } finally {
+          ticket.release();
+        }
+      });
+    const taken = (quota: RequestQuota, client: string, times: number): number =>
+      Array.from({ length: times }, () => askFor(quota, client)).filter((answer) => answer === 'taken').length;
+
+    it('goes by the name of the client, and by the tenant otherwise, and tells of each refusal', () => {
+      const now = { ms: 0 };
+      const refused: string[] = [];
+      const clients = { batch: { requestsPerSecond: 3 }, slow: { requestsPerSecond: 1, requestsBurst: 1 } };
+      const limits = limitsInForce({}, { crowd: { perClient: { requestsPerSecond: 2 }, clients } });
+      const quota = quotaOf(() => limits, now, refused);
+      expect(['batch', 'slow', 'any', 'other'].map((client) => taken(quota, client, 10))).toEqual([6, 1, 4, 4]);
+      now.ms = 1000;
+      expect(['batch', 'slow', 'any', 'other'].map((client) => taken(quota, client, 10))).toEqual([3, 1, 2, 2]);
+      expect(new Set(refused)).toEqual(new Set(['crowd client requestsPerSecond']));
+      expect(refused).toHaveLength(80 - 23);
+    });
+
+    it('limits all clients of a tenant together, however many there are', () => {
+      const now = { ms: 0 };
+      const refused: string[] = [];
+      const limits = limitsInForce({}, { crowd: { requestsPerSecond: 10 } });
+      const quota = quotaOf(() => limits, now, refused);
+      const askAll = (times: number): number =>
+        Array.from({ length: 20 }, (_, client) => taken(quota, String(client), times)).reduce((sum, one) => sum + one, 0);
+      for (let round = 0; round < 2; round += 1) {
+        expect(askAll(5)).toBe(20);
+        let later = 0;
+        for (const end = now.ms + 60_000; now.ms < end; now.ms += 100) later += askAll(1);
+        // Clients that ask for more than there is leave nothing unused, except some of the burst.
+        expect([later > 570, later <= 600]).toEqual([true, true]);
+        now.ms += 60_000;
+      }
+      expect(new Set(refused)).toEqual(new Set(['crowd tenant requestsPerSecond']));
+    });
+
+    it('leaves to a client what it needs of the rate while another one asks for everything', () => {
+      const now = { ms: 0 };
+      const limits = limitsInForce({ requestsPerSecond: 1000, requestsBurst: 1000 }, { crowd: { requestsPerSecond: 100 } });
+      const quota = quotaOf(() => limits, now);
+      let [greedy, modest, refusedOfModest] = [0, 0, 0];
+      // A minute, in steps of 10 ms: ten times the rate from one, four tenths of it from the other.
+      for (; now.ms < 60_000; now.ms += 10) {
+        greedy += taken(quota, 'greedy', 10);
+        if (now.ms % 20 === 0) continue;
+        const got = taken(quota, 'modest', 1);
+        modest += got;
+        if (now.ms > 2000) refusedOfModest += 1 - got;
+      }
+      expect(refusedOfModest).toBe(0);
+      expect(modest).toBeGreaterThan(2900);
+      expect(greedy + modest).toBeGreaterThan(5900);
+      expect(greedy + modest).toBeLessThan(6400);
+    });
+
+    it('lets a client alone use the whole burst', () => {
+      const limits = limitsInForce({}, { crowd: { requestsPerSecond: 50 } });
+      expect(
+        taken(
+          quotaOf(() => limits, { ms: 0 }),
+          'alone',
+          200,
+        ),
+      ).toBe(100);
+    });
+
+    it('applies other limits at once, twice, with what was used before', () => {
+      const now = { ms: 0 };
+      let limits = limitsInForce({}, { crowd: {} });
+      const quota = quotaOf(() => limits, now);
+      for (let round = 0; round < 2; round += 1) {
+        limits = limitsInForce({}, { crowd: { requestsPerSecond: 5, clients: { batch: { requestsPerSecond: 4 } } } });
+        now.ms += 60_000;
+        expect(taken(quota, 'batch', 50)).toBe(8);
+        limits = limitsInForce({}, { crowd: {} });
+        now.ms += 60_000;
+        expect(taken(quota, 'batch', 250)).toBe(200);
+      }
     });
   });
 

@@ -30,7 +30,7 @@ it('a registration counts from the next request on, on connections that are open
         response.end(`${name} ${tenant} ${[...roles].join()} served`);
       });
     },
-    { log: recordingLog(), malformed: new MalformedRequests(), audit: noAudit, tenantOf: (spki) => clients.tenantOf(spki) },
+    { log: recordingLog(), malformed: new MalformedRequests(), audit: noAudit, registered: (spki) => clients.remembered(spki) },
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

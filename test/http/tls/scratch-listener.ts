@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tenantId } from '../../../src/clients/caller.ts';
 import { Config } from '../../../src/config/config.ts';
 import { MalformedRequests } from '../../../src/http/limits/malformed.ts';
 import { createApiListener, type ApiListener } from '../../../src/http/tls/mtls-listener.ts';
@@ -88,7 +89,8 @@ export async function scratchListener(
       log,
       malformed,
       audit: { refuseClient: (reason) => audited.push(reason) },
-      tenantOf: (spki) => (isRegistered(spki) ? 'demo' : undefined),
+      registered: (spkiSha256) =>
+        isRegistered(spkiSha256) ? { spkiSha256, name: 'scratch', tenant: tenantId('demo'), roles: new Set() } : undefined,
     },
   );
   listener.server.listen(0, '127.0.0.1');

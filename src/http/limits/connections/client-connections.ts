@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Places, type Place, type PlacesSettings } from './places.ts';
+import { Places, type AdmittedClient, type Place, type PlacesSettings } from './places.ts';
 
 /**
  * The connections of a TLS listener: each has a place from its first moment, and keeps it once a
@@ -40,14 +40,14 @@ export class ClientConnections {
   }
 
   /**
-   * At the end of the handshake and at each request: registrations come and go. `tenant` is that of
-   * the client, if it is registered.
+   * At the end of the handshake and at each request: registrations come and go. `client` is that of
+   * the connection, if it is registered.
    */
-  settle(socket: Socket, tenant: string | undefined): void {
+  settle(socket: Socket, client: AdmittedClient | undefined): void {
     const place = this.#placeOf.get(socket);
     if (place === undefined) return;
-    if (tenant === undefined) this.#places.withdraw(place);
-    else this.#places.admit(place, tenant);
+    if (client === undefined) this.#places.withdraw(place);
+    else this.#places.admit(place, client);
   }
 }
 

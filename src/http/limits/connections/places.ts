@@ -3,7 +3,13 @@ import { ByAddress } from './by-address.ts';
 import { sourceOf } from './source-address.ts';
 
 /** The group of connections that is full where one is closed for want of room. */
-export type Crowd = 'all' | 'unadmitted' | 'address' | 'tenant';
+export type Crowd = 'all' | 'unadmitted' | 'address' | 'tenant' | 'client';
+
+/** A registered client: the SHA-256 of its public key, and its tenant. */
+export interface AdmittedClient {
+  readonly spkiSha256: string;
+  readonly tenant: string;
+}
 
 export interface PlacesSettings {
   readonly connectionsMax: number;
@@ -14,8 +20,8 @@ export interface PlacesSettings {
   readonly unadmittedMax: number;
   /** Of those from one address that is not known. */
   readonly unadmittedMaxPerAddress: number;
-  /** Admitted connections of one tenant. */
-  readonly admittedMaxPerTenant: number;
+  /** Returns the limits on admitted connections of a client, and of its tenant. */
+  admittedMax(client: AdmittedClient): { readonly client: number; readonly tenant: number };
   /** Whether many clients share the address: it counts as known. */
   isShared(remoteAddress: string): boolean;
   /** Told of each connection that is closed for want of room. */
@@ -28,8 +34,8 @@ export interface Place {
   readonly source: string;
   /** The connections that it waits among for its admission; undefined before and after. */
   among: ByAddress<Place> | undefined;
-  /** That of its client, while it is admitted. */
-  tenant: string | undefined;
+  /** While it is admitted. */
+  client: AdmittedClient | undefined;
 }
 
 /** Long enough for a client that works every night to stay known. */
@@ -41,8 +47,8 @@ const knownMax = 10_000;
  * a later one: the first of its address does where that has its share, else the first of the
  * address with the most. So a flood displaces itself. Connections from addresses from which a
  * client was admitted lately have places of their own, beside those of all others; a connection
- * that is admitted keeps its place. A tenant has its share of admitted connections, and a further
- * one is closed.
+ * that is admitted keeps its place. A tenant and a client have their shares of admitted connections,
+ * and a further one is closed.
  */
 export class Places {
   readonly #settings: PlacesSettings;
@@ -52,7 +58,8 @@ export class Places {
   /** When a client was last admitted from an address, the latest at the end. */
   readonly #known = new Map<string, number>();
   #admitted = 0;
-  readonly #admittedOf = new Map<string, number>();
+  readonly #admittedOfTenant = new Map<string, number>();
+  readonly #admittedOfClient = new Map<string, number>();
 
   constructor(settings: PlacesSettings, nowMs: () => number = () => performance.now()) {
     this.#settings = settings;
@@ -75,7 +82,7 @@ export class Places {
       this.#turnAway(socket, 'all');
       return undefined;
     }
-    const place: Place = { socket, source, among, tenant: undefined };
+    const place: Place = { socket, source, among, client: undefined };
     among.add(source, place);
     socket.once('close', () => {
       this.#leave(place);
@@ -89,25 +96,28 @@ export class Places {
     place.among?.add(place.source, place);
   }
 
-  /** A client of the tenant has shown itself on the connection. */
-  admit(place: Place, tenant: string): void {
+  /** A registered client has shown itself on the connection. */
+  admit(place: Place, client: AdmittedClient): void {
     if (place.among !== undefined) {
       this.#leave(place);
-      const admitted = this.#admittedOf.get(tenant) ?? 0;
-      if (admitted >= this.#settings.admittedMaxPerTenant) {
+      const { client: ofClient, tenant: ofTenant } = this.#settings.admittedMax(client);
+      if ((this.#admittedOfTenant.get(client.tenant) ?? 0) >= ofTenant) {
         this.#turnAway(place.socket, 'tenant');
         return;
       }
-      place.tenant = tenant;
-      this.#admitted += 1;
-      this.#admittedOf.set(tenant, admitted + 1);
+      if ((this.#admittedOfClient.get(client.spkiSha256) ?? 0) >= ofClient) {
+        this.#turnAway(place.socket, 'client');
+        return;
+      }
+      place.client = client;
+      this.#count(client, 1);
     }
-    if (place.tenant !== undefined) this.#remember(place.source);
+    if (place.client !== undefined) this.#remember(place.source);
   }
 
   /** The client of the connection is no longer registered. */
   withdraw(place: Place): void {
-    if (place.tenant === undefined) return;
+    if (place.client === undefined) return;
     this.#leave(place);
     place.among = this.#fromKnown;
     place.among.add(place.source, place);
@@ -116,12 +126,15 @@ export class Places {
   #leave(place: Place): void {
     place.among?.remove(place.source, place);
     place.among = undefined;
-    if (place.tenant === undefined) return;
-    this.#admitted -= 1;
-    const left = (this.#admittedOf.get(place.tenant) ?? 1) - 1;
-    if (left === 0) this.#admittedOf.delete(place.tenant);
-    else this.#admittedOf.set(place.tenant, left);
-    place.tenant = undefined;
+    if (place.client === undefined) return;
+    this.#count(place.client, -1);
+    place.client = undefined;
+  }
+
+  #count({ spkiSha256, tenant }: AdmittedClient, more: 1 | -1): void {
+    this.#admitted += more;
+    addTo(this.#admittedOfTenant, tenant, more);
+    addTo(this.#admittedOfClient, spkiSha256, more);
   }
 
   #makeRoom(among: ByAddress<Place>, source: string): boolean {
@@ -161,4 +174,10 @@ export class Places {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+function addTo(counts: Map<string, number>, name: string, more: number): void {
+  const count = (counts.get(name) ?? 0) + more;
+  if (count <= 0) counts.delete(name);
+  else counts.set(name, count);
 }
