@@ -7,7 +7,7 @@ import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.
  * answer, each a JSON object on one line, then closes the connection. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 6;
+export const adminProtocol = 7;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */
@@ -24,8 +24,20 @@ const IdentityName = { tenant: z.string().min(1).max(64), ca: CaIdentifier, cert
 
 /** Commands of signetctl that use keys themselves, and have the service record it first. */
 export const keyUsingCommands = [
-  ...(['ca init', 'ca issue', 'ca certify', 'ca request', 'ca import', 'tsa init', 'tsa certify', 'token purpose'] as const),
-  ...(['client issue', 'client renew', 'server renew', 'twoddoc identity add', 'setup', 'quickstart'] as const),
+  ...([
+    'ca init',
+    'ca issue',
+    'ca certify',
+    'ca new-root',
+    'ca retire',
+    'ca request',
+    'ca import',
+    'tsa init',
+    'tsa certify',
+    'token purpose',
+    'token destroy-key',
+  ] as const),
+  ...(['client issue', 'client renew', 'client new-authority', 'server renew', 'twoddoc identity add', 'setup', 'quickstart'] as const),
 ] as const;
 export type KeyUsingCommand = (typeof keyUsingCommands)[number];
 
@@ -84,7 +96,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
     /** In the form of `token/uses.ts`. */
     use: z
       .string()
-      .regex(/^(?:sign|mac) [!-~]+ [!-~]+ [!-~]+$/)
+      .regex(/^(?:(?:sign|mac) [!-~]+ [!-~]+ [!-~]+|destroy [0-9a-f]{34})$/)
       .max(400),
     certificate: z
       .strictObject({

@@ -21,7 +21,7 @@ export async function openAuthorities(
     } catch (error) {
       throw new Error(`certificateAuthorities.${name}: ${reasonOf(error)}`, { cause: error });
     }
-    await checkAuthorityKey(`certificateAuthorities.${name}`, authority);
+    if (!files.retired) await checkAuthorityKey(`certificateAuthorities.${name}`, authority);
     authorities.set(name, authority);
   }
   return authorities;

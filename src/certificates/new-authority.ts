@@ -58,18 +58,20 @@ export async function certifyAuthority(
   token: Token,
   by: CertificateIssuer,
   authority: CertificateIssuer,
-  { years, urls = {} }: { readonly years: number; readonly urls?: PublicationUrls },
+  { years, urls = {}, notAfterMax }: { readonly years: number; readonly urls?: PublicationUrls; readonly notAfterMax?: Date },
 ): Promise<Uint8Array> {
   const { subject: name, subjectPublicKeyInfo, issuer } = authority.certificate;
   const serialNumber = await token.random(serialNumberBytes);
   const isSelf = Buffer.compare(subjectPublicKeyInfo, by.certificate.subjectPublicKeyInfo) === 0;
   if (isSelf) return createRoot({ ...by, crl: urls.crl ?? [], name, subjectPublicKeyInfo, ...lifetime(years), serialNumber });
   const isRoot = Buffer.compare(name, issuer) === 0;
+  const { notBefore, notAfter } = lifetimeUnder(by, years);
   return createIssuingCa(by, {
     name,
     subjectPublicKeyInfo,
     urls,
-    ...lifetimeUnder(by, years),
+    notBefore,
+    notAfter: notAfterMax !== undefined && notAfterMax < notAfter ? notAfterMax : notAfter,
     serialNumber,
     ...(isRoot ? { above: 1 } : {}),
   });

@@ -27,6 +27,10 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
     ],
   ],
   [
+    'client new-authority',
+    [`signetctl client new-authority --name client-ca-2 --directory /etc/signetd/tls ${organisation} --common-name 'Example SA TLS CA 2'`],
+  ],
+  [
     'backup create',
     ['signetctl backup create --output /backup/signetd.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
   ],
@@ -52,11 +56,19 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['token inventory', ['signetctl token inventory']],
   ['token retry-pin', ['signetctl token retry-pin']],
   ['token purpose', ['signetctl token purpose --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --purpose root']],
+  ['token destroy-key', ['signetctl token destroy-key --key-id 5290a7d3c9e1b25f4c8d7e6a1b0f3c2d4e']],
   ['token probe', ['signetctl token probe', 'signetctl token probe --full']],
   ['token init', ['signetctl token init --label signetd --so-pin file:/root/so-pin --pin file:/etc/signetd/pin']],
   ['ca init', [`signetctl ca init ${directory} ${organisation} --public-url http://pki.example.org`]],
   ['ca issue', [`signetctl ca issue --by root --name issuing-2 ${directory} ${organisation} --common-name 'Issuing CA 2'`]],
   ['ca certify', [`signetctl ca certify --authority issuing --by root ${directory} --file issuing-2030.pem`]],
+  [
+    'ca new-root',
+    [
+      `signetctl ca new-root --replaces root --name root-2 ${directory} ${organisation} --common-name 'Root CA 2' --public-url http://pki.example.org`,
+    ],
+  ],
+  ['ca retire', [`signetctl ca retire --authority root ${directory} --file root-last.crl`]],
   ['ca request', [`signetctl ca request --name issuing ${directory} ${organisation} --common-name 'Issuing CA'`]],
   [
     'ca import',

@@ -81,6 +81,12 @@ export const ClientAuthority = z.strictObject({
     .string()
     .regex(/^52[0-9a-f]{32}$/, 'not the CKA_ID of a root, which begins with 52')
     .describe('CKA_ID of its key on the token, hexadecimal.'),
+  crossCertificates: z
+    .array(FilePath)
+    .default([])
+    .describe(
+      'PEM files with certificates of this CA by its predecessor, and with that of the predecessor: until all clients trust this CA, signetctl server renew adds the former to the certificate of the API.',
+    ),
 });
 
 /** A certificate authority whose key is on the token. */
@@ -100,6 +106,12 @@ export const CertificateAuthority = z.strictObject({
       'not the CKA_ID of a CA, which begins with 49 or 52; one that begins with 53 comes from an earlier version and is changed by signetctl token purpose',
     )
     .describe('CKA_ID of its key on the token, hexadecimal.'),
+  retired: z
+    .boolean()
+    .default(false)
+    .describe(
+      'True: the authority has issued its last CRL (signetctl ca retire), which is served on. Its key signs nothing any more and need not exist; it has no OCSP responder.',
+    ),
   crl: Crl.prefault({}),
   ocsp: Ocsp.prefault({}).describe('OCSP responder of this authority (RFC 6960), at /ocsp/{name} on the public listener.'),
   urls: PublicationUrls.prefault({}).describe(
@@ -121,6 +133,7 @@ export function absoluteAuthority(authority: CertificateAuthority, base: string)
   const absolute = (files: readonly string[]): string[] => files.map((file) => resolve(base, file));
   return {
     ...authority,
+    ocsp: { ...authority.ocsp, enabled: authority.ocsp.enabled && !authority.retired },
     certificate: resolve(base, authority.certificate),
     chain: absolute(authority.chain),
     crossCertificates: absolute(authority.crossCertificates),

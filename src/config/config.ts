@@ -142,6 +142,14 @@ function configOf(file: YamlFile): Config {
           `tenants.${name}.certificateAuthority: "${certificateAuthority}" has the key of a root, which does not sign certificates of subscribers`,
       ),
   );
+  faults.push(
+    ...Object.entries(config.tenants)
+      .filter(([, { certificateAuthority }]) => config.certificateAuthorities[certificateAuthority]?.retired === true)
+      .map(
+        ([name, { certificateAuthority }]) =>
+          `tenants.${name}.certificateAuthority: "${certificateAuthority}" is retired and issues nothing; name its successor`,
+      ),
+  );
   const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
   if (undelivered !== undefined && config.messages === undefined) {
     faults.push(`tenants.${undelivered[0]}.otpDelivery: MESSAGE requires a gateway, but the section messages is missing`);
@@ -228,7 +236,13 @@ function withAbsolutePaths(config: Config, base: string): Config {
     tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
     ...(config.clientAuthority === undefined
       ? {}
-      : { clientAuthority: { ...config.clientAuthority, certificate: resolve(base, config.clientAuthority.certificate) } }),
+      : {
+          clientAuthority: {
+            ...config.clientAuthority,
+            certificate: resolve(base, config.clientAuthority.certificate),
+            crossCertificates: config.clientAuthority.crossCertificates.map((file) => resolve(base, file)),
+          },
+        }),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),

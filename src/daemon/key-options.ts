@@ -45,7 +45,12 @@ export function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, 
 /** The service keys that the configuration names: nobody destroys them. */
 export function keysOf({ certificateAuthorities, timeStampAuthority }: Config): string[] {
   const own = timeStampAuthority === undefined ? [] : [timeStampAuthority.keyId];
-  return [...Object.values(certificateAuthorities).map(({ keyId }) => keyId), ...own];
+  return [
+    ...Object.values(certificateAuthorities)
+      .filter(({ retired }) => !retired)
+      .map(({ keyId }) => keyId),
+    ...own,
+  ];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Returns the PEM encoding (RFC 7468) of one object. */
-export function pem(label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
+export function pem(label: 'CERTIFICATE' | 'CERTIFICATE REQUEST' | 'X509 CRL', der: Uint8Array): string {
   const lines =
     Buffer.from(der)
       .toString('base64')

@@ -9,6 +9,7 @@ const guides = 'test/docs/guides.long.test.ts';
 const installed = 'test/docs/installed.long.test.ts';
 const setup = 'test/cli/setup/setup.long.test.ts';
 const container = 'test/packaging/container.long.test.ts';
+const rotating = 'test/docs/rotating.long.test.ts';
 const registries = 'test/docs/registries.long.test.ts';
 
 /**
@@ -39,6 +40,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/quickstart.md': { rest: guides },
   'docs/remote-signing.md': { rest: guides },
   'docs/renewing-authorities.md': { rest: installed },
+  'docs/rotating.md': { rest: rotating },
   'docs/setup.md': { rest: setup, Unattended: installed, 'A client CA of your own with OpenSSL': 'test/cli/setup/own-client-ca.test.ts' },
   'docs/several-instances.md': { rest: 'test/instances/units.long.test.ts' },
   'docs/signetctl.md': { rest: installed },

@@ -16,6 +16,8 @@ export interface CrlSettings {
   readonly renewBeforeSeconds: number;
   /** Expired certificates stay on the list. */
   readonly keepExpired: boolean;
+  /** The authority has issued its last CRL: no other follows. */
+  readonly isFinal?: boolean;
 }
 
 /** The CRL that is currently served. */
@@ -145,7 +147,7 @@ export class CrlPublisher {
     const since = time.getTime();
     for (const until = this.#store.now() + newerWithinMs; ; await delay(newerLookMs)) {
       if (this.#published !== undefined && this.#published.thisUpdate.getTime() >= since) return this.#published;
-      if (this.#store.now() >= until) return undefined;
+      if (this.#settings.isFinal === true || this.#store.now() >= until) return undefined;
       this.#wantedSince = Math.max(this.#wantedSince, since);
       this.#isPending = true;
       await this.#tick();
@@ -178,6 +180,11 @@ export class CrlPublisher {
       this.#isPending = false;
       const state = await this.#store.run('crlState', this.#authority);
       if (state !== undefined && state.published_number > (this.#published?.number ?? 0)) await this.#load();
+      if (this.#settings.isFinal === true) {
+        this.#checkFinal();
+        this.#failures = 0;
+        return;
+      }
       const isOlder = state !== undefined && this.#keys.isOlderThan(state);
       const isDue =
         state === undefined ||
@@ -198,11 +205,18 @@ export class CrlPublisher {
     }
   }
 
+  /** @throws {Error} if there is no CRL to serve */
+  #checkFinal(): void {
+    if (this.#published === undefined)
+      throw new Error('it is retired, but its last CRL is not in the state store: make it with signetctl ca retire');
+  }
+
   get #isBehind(): boolean {
     return this.#isPending && this.#failures === 0;
   }
 
   get #renewAt(): number {
+    if (this.#settings.isFinal === true && this.#published !== undefined) return Infinity;
     return (this.#published?.nextUpdate.getTime() ?? 0) - this.#settings.renewBeforeSeconds * 1000;
   }
 

@@ -4,7 +4,9 @@ import type { CertificateIssuer } from '../issue.ts';
 import { CrlPublisher, type CrlSettings, type PublishedCrl } from './crl-publisher.ts';
 
 /** Configuration of each authority, by name. */
-type CrlConfig = Readonly<Record<string, { readonly crl: CrlSettings & { readonly enabled: boolean; readonly cacheSeconds: number } }>>;
+type CrlConfig = Readonly<
+  Record<string, { readonly retired: boolean; readonly crl: CrlSettings & { readonly enabled: boolean; readonly cacheSeconds: number } }>
+>;
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
 /** Public data of an authority. */
@@ -46,8 +48,9 @@ export class CrlPublishers {
     }
     const started: Promise<void>[] = [];
     for (const [name, issuer] of authorities) {
-      const settings = config[name]?.crl;
-      if (settings?.enabled !== true) continue;
+      const configured = config[name];
+      if (configured?.crl.enabled !== true) continue;
+      const settings = { ...configured.crl, isFinal: configured.retired };
       const known = this.#publishers.get(name);
       if (known !== undefined) {
         known.use(issuer, settings);

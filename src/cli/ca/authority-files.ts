@@ -17,16 +17,21 @@ export interface AuthorityEntry {
 }
 
 /**
- * Writes a new PEM file, which every user can read as the service has to, and returns its path.
+ * Writes a new PEM file of one or several objects, which every user can read as the service has to, and returns its path.
  * @throws {CommandError} if it exists or cannot be written
  */
-export function writeNew(directory: string, file: string, label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
+export function writeNew(
+  directory: string,
+  file: string,
+  label: 'CERTIFICATE' | 'CERTIFICATE REQUEST' | 'X509 CRL',
+  ...ders: readonly Uint8Array[]
+): string {
   const path = join(resolve(directory), file);
   // That of signetctl is for secrets.
   const umask = process.umask(0o022);
   try {
     mkdirSync(resolve(directory), { recursive: true });
-    writeFileSync(path, pem(label, der), { flag: 'wx', mode: 0o644 });
+    writeFileSync(path, ders.map((der) => pem(label, der)).join(''), { flag: 'wx', mode: 0o644 });
     return path;
   } catch (error) {
     const isThere = errorCode(error) === 'EEXIST';
@@ -53,4 +58,9 @@ export function configurationOutcome(authorities: Readonly<Record<string, Author
     json: { certificateAuthorities: authorities },
     text: `${done}\nAdd this to the configuration:\n\n${stringify({ certificateAuthorities: authorities })}`,
   };
+}
+
+/** What to set in the configuration, in words and YAML. */
+export function sectionText(certificateAuthorities: object): string {
+  return `\nSet this in the configuration:\n\n${stringify({ certificateAuthorities })}`;
 }

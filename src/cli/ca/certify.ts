@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { loadAuthority } from '../../certificates/configured-authority.ts';
 import { certifyAuthority } from '../../certificates/new-authority.ts';
@@ -7,8 +6,9 @@ import { readCertificate, type Certificate } from '../../x509/certificate.ts';
 import { distinguishedNameText } from '../../x509/distinguished-name.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
-import { publishedUrls, writeNew } from './authority-files.ts';
-import { authorityNameOf, configuredAuthority, yearsOf } from './options.ts';
+import { publishedUrls, sectionText, writeNew } from './authority-files.ts';
+import { authorityNameOf, configuredAuthority, yearsOf, type ConfiguredAuthority } from './options.ts';
+import { chainBelow } from './overlap-chain.ts';
 import { withOperatorToken } from './token-work.ts';
 
 export const CertifyOptions = z.object({
@@ -16,13 +16,15 @@ export const CertifyOptions = z.object({
   by: z.string(),
   directory: z.string(),
   file: z.string(),
+  main: z.boolean().default(false),
   years: z.string(),
   publicUrl: z.string().optional(),
 });
 
 /**
  * `ca certify`: issues another certificate for the existing key of a configured CA: a renewal by
- * its own root, or a cross-certificate by another.
+ * its own root, or a cross-certificate by another. With `main`, signatures contain the new
+ * certificate from now on, with a chain for receivers who trust either root.
  */
 export async function caCertify(configPath: string, options: z.output<typeof CertifyOptions>): Promise<Outcome> {
   const authority = configuredAuthority(configPath, authorityNameOf(options.authority, '--authority'));
@@ -32,11 +34,15 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
     const present = loadAuthority(token, authority);
     const made = readCertificate(await certifyAuthority(token, loadAuthority(token, by), present, settings));
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made.der);
+    const isSelf = options.authority === options.by;
     const isRenewal = Buffer.compare(present.certificate.issuer, made.issuer) === 0;
     const certificateAuthorities = {
-      [options.authority]: isRenewal
-        ? { certificate, crossCertificates: [...authority.crossCertificates, authority.certificate] }
-        : { crossCertificates: [...authority.crossCertificates, certificate] },
+      [options.authority]:
+        options.main && !isSelf
+          ? mainSection(authority, by, certificate)
+          : isRenewal
+            ? { certificate, crossCertificates: [...authority.crossCertificates, authority.certificate] }
+            : { crossCertificates: [...authority.crossCertificates, certificate] },
     };
     const lines = certificateFields(made);
     return {
@@ -44,11 +50,18 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
       text: [
         `Issued ${isRenewal ? 'the next certificate' : 'a cross-certificate'} of "${options.authority}", signed by "${options.by}".\n`,
         fields([['certificate', certificate], ...lines.map(({ label, value }) => [label, value] as const)]),
-        `\nSet this in the configuration:\n\n${stringify({ certificateAuthorities })}`,
+        sectionText(certificateAuthorities),
       ].join(''),
       notes: ['once it is in the configuration, run signetctl config check and signetctl reload'],
     };
   });
+}
+
+/** Puts the new certificate first and keeps every other one, so that `trustedCA` finds all chains. */
+function mainSection(authority: ConfiguredAuthority, by: ConfiguredAuthority, certificate: string): object {
+  const chain = chainBelow(by);
+  const others = [...authority.crossCertificates, authority.certificate, ...authority.chain, by.certificate, ...by.chain];
+  return { certificate, chain, crossCertificates: [...new Set(others)].filter((file) => !chain.includes(file)) };
 }
 
 interface CertificateField {

@@ -51,9 +51,37 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption(...directory)
       .requiredOption('--file <name>', 'name of the new file')
       .option('--years <years>', 'validity', '10')
+      .option('--main', 'signatures are to contain this certificate, with a chain for receivers who trust either root')
       .option(...publicUrl),
     async () => import('./certify.ts'),
     ({ CertifyOptions, caCertify }) => [CertifyOptions, caCertify],
+  );
+  runs(
+    ca
+      .command('new-root')
+      .description('create the successor of a root, and certificates between the two; only while signetd is stopped')
+      .requiredOption('--replaces <name>', 'name of the present root in the configuration')
+      .requiredOption('--name <name>', 'name of the new root in the configuration')
+      .requiredOption(...directory)
+      .requiredOption('--country <code>', 'country')
+      .requiredOption('--organization <name>', 'organisation')
+      .requiredOption('--common-name <name>', 'common name, different from that of the present root')
+      .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-384')
+      .option('--years <years>', 'validity', '20')
+      .option(...publicUrl),
+    async () => import('./new-root.ts'),
+    ({ NewRootOptions, caNewRoot }) => [NewRootOptions, caNewRoot],
+  );
+  runs(
+    ca
+      .command('retire')
+      .description('issue the last CRL of a CA that nothing needs any more; only while signetd is stopped')
+      .requiredOption('--authority <name>', 'name of the CA in the configuration')
+      .requiredOption(...directory)
+      .requiredOption('--file <name>', 'name of the new file, for the CRL')
+      .option('--destroy-key', 'destroy the key on the token: nothing can be issued or revoked with it afterwards'),
+    async () => import('./retire.ts'),
+    ({ RetireOptions, caRetire }) => [RetireOptions, caRetire],
   );
   runs(
     ca

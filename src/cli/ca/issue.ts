@@ -4,6 +4,7 @@ import { newIssuingAuthority } from '../../certificates/new-authority.ts';
 import type { Outcome } from '../outcome.ts';
 import { configurationOutcome, publishedUrls, writeNew } from './authority-files.ts';
 import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, yearsOf } from './options.ts';
+import { chainBelow } from './overlap-chain.ts';
 import { withNewKeys } from './token-work.ts';
 
 export const IssueOptions = z.object({
@@ -36,7 +37,7 @@ export async function caIssue(configPath: string, options: z.output<typeof Issue
     const issuing = await newIssuingAuthority(token, loadAuthority(token, by), { keyId, ...settings });
     const certificate = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', issuing.certificate.der);
     return configurationOutcome(
-      { [entry]: { certificate, chain: [by.certificate, ...by.chain], keyId, ...publishedUrls(options.publicUrl, entry) } },
+      { [entry]: { certificate, chain: chainBelow(by), keyId, ...publishedUrls(options.publicUrl, entry) } },
       'Created the issuing CA; its key is on the token.',
     );
   });

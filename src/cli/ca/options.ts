@@ -33,7 +33,7 @@ export function distinguishedNameOf(country: string, organizationName: string, c
   throw new CommandError(exitCodes.usage, `${issue?.path.join('.') ?? 'the name'}: ${issue?.message ?? 'it cannot be used'}`);
 }
 
-type ConfiguredAuthority = Config['certificateAuthorities'][string];
+export type ConfiguredAuthority = Config['certificateAuthorities'][string];
 
 /** @throws {CommandError} if the configuration has none of this name */
 export function configuredAuthority(configPath: string, name: string): ConfiguredAuthority {

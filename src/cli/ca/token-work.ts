@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyUsingCommand } from '../../admin/protocol.ts';
-import { announcingToken } from '../../audit/announced-uses.ts';
+import { announcingToken, type AnnouncedUse } from '../../audit/announced-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
@@ -20,7 +20,13 @@ import { commandLog } from './command-log.ts';
 import { useRecords, type UseRecords } from './use-records.ts';
 
 /** The token as used by an operator's command. */
-export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'>;
+export interface OperatorToken extends Token, Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'> {
+  /**
+   * Records a use before it happens, other than the signatures, which are recorded in any case.
+   * @throws {CommandError} if nobody can record it
+   */
+  announce(use: AnnouncedUse): Promise<void>;
+}
 
 /**
  * Uses the token through a separate host that serves an operator: it signs CA certificates, which
@@ -63,6 +69,7 @@ async function withHostOfOwn<T>(configPath: string, work: (token: OperatorToken)
         await records.recordLate(macUse(id, kind, made.salt));
         return made;
       },
+      announce: async (use) => records.record(use),
       macKey: token.macKey,
       assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose),
       expectMacKey: (check) => {

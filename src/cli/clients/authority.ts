@@ -40,7 +40,7 @@ export function tlsAuthorityOf(configPath: string): ClientAuthority {
 /** Issues a certificate with the key of a CA on the token. Returns DER. */
 export async function certified(
   token: Token,
-  { certificate, keyId }: ClientAuthority,
+  { certificate, keyId }: Pick<ClientAuthority, 'certificate' | 'keyId'>,
   request: Omit<TlsCertificateRequest, 'serialNumber'>,
 ): Promise<Uint8Array> {
   const issuer = loadAuthority(token, { certificate, chain: [], keyId });

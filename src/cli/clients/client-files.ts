@@ -22,14 +22,14 @@ export interface ClientFiles {
  * Writes a client's certificate and, if the key was made here, its key (PKCS #8) and both as PKCS
  * #12, whose random password is in a file of its own. Secrets have mode 0600. No file is
  * overwritten, and none is left if one cannot be written.
- * @param authority PEM file of the CA, for PKCS #12
+ * @param authorities PEM files of the CAs that the client trusts, for PKCS #12
  * @throws {CommandError}
  */
 export function writeClientFiles(
   place: { readonly directory: string; readonly name: string },
   der: Uint8Array,
   { privateKey }: ClientKey,
-  authority: string,
+  authorities: readonly string[],
 ): ClientFiles {
   const written: string[] = [];
   const write = (ending: string, content: string | Uint8Array, mode: number): string => {
@@ -45,7 +45,7 @@ export function writeClientFiles(
     const keyPem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     const key = write('key', keyPem, 0o600);
     const pkcs12Password = write('p12.password', `${randomBytes(passwordBytes).toString('base64url')}\n`, 0o600);
-    const bundle = `${keyPem}${pem('CERTIFICATE', der)}${readFileSync(authority, 'latin1')}`;
+    const bundle = `${keyPem}${pem('CERTIFICATE', der)}${authorities.map((file) => readFileSync(file, 'latin1')).join('')}`;
     const pkcs12 = write('p12', pkcs12Of(bundle, place.name, pkcs12Password), 0o600);
     return { certificate, key, pkcs12, pkcs12Password };
   } catch (error) {

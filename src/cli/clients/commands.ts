@@ -73,4 +73,18 @@ function addCertificateCommands(client: Command, runs: Runs): void {
     async () => import('./renew.ts'),
     ({ RenewOptions, clientRenew }) => [RenewOptions, clientRenew],
   );
+  runs(
+    client
+      .command('new-authority')
+      .description('create the successor of the CA of clientAuthority; only while signetd is stopped')
+      .requiredOption('--name <name>', 'name of the new files')
+      .requiredOption(...directory)
+      .requiredOption('--country <code>', 'country')
+      .requiredOption('--organization <name>', 'organisation')
+      .requiredOption('--common-name <name>', 'common name, different from that of the present CA')
+      .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
+      .option('--years <years>', 'validity', '20'),
+    async () => import('./new-authority.ts'),
+    ({ NewAuthorityOptions, clientNewAuthority }) => [NewAuthorityOptions, clientNewAuthority],
+  );
 }

@@ -46,7 +46,7 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
   const der = await withOperatorToken(configPath, 'client issue', async (token) =>
     certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
   );
-  const files = writeClientFiles({ directory, name }, der, key, authority.certificate);
+  const files = writeClientFiles({ directory, name }, der, key, [authority.certificate, ...authority.crossCertificates]);
   try {
     const request = registrationOf({ name, tenant, roles, certificate: Buffer.from(der).toString('base64') });
     const { result, notes } = await ask(configPath, request, ClientView);

@@ -46,7 +46,7 @@ export async function clientRenew(configPath: string, options: RenewOptions): Pr
     certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
   );
   const name = `${client.name}-${new Date().toISOString().slice(0, 10)}`;
-  const files = writeClientFiles({ directory: options.directory, name }, der, key, authority.certificate);
+  const files = writeClientFiles({ directory: options.directory, name }, der, key, [authority.certificate, ...authority.crossCertificates]);
   try {
     const { tenant, roles } = client;
     const certificate = Buffer.from(der).toString('base64');

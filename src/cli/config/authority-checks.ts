@@ -78,11 +78,13 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
   const token = new TokenClient({ ...config.token, host: 'external' }, findings.configPath, silentLog);
   try {
     await token.start();
-    const checks = Object.entries(certificateAuthorities).map(
-      ([name, files]) =>
-        async () =>
-          checkAuthorityKey(`certificateAuthorities.${name}`, loadAuthority(token, files)),
-    );
+    const checks = Object.entries(certificateAuthorities)
+      .filter(([, { retired }]) => !retired)
+      .map(
+        ([name, files]) =>
+          async () =>
+            checkAuthorityKey(`certificateAuthorities.${name}`, loadAuthority(token, files)),
+      );
     if (timeStampAuthority !== undefined)
       checks.push(async () => checkAuthorityKey('timeStampAuthority', loadTimeStampSigner(token, timeStampAuthority)));
     for (const check of checks) {

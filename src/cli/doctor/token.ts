@@ -35,7 +35,9 @@ export async function token(configPath: string, config: Config, isStopped: boole
 
 function missingKeys({ certificateAuthorities, timeStampAuthority }: Config, present: ReadonlySet<string>): Diagnosis[] {
   const wanted = [
-    ...Object.entries(certificateAuthorities).map(([name, { keyId }]) => [`certificateAuthorities.${name}`, keyId] as const),
+    ...Object.entries(certificateAuthorities)
+      .filter(([, { retired }]) => !retired)
+      .map(([name, { keyId }]) => [`certificateAuthorities.${name}`, keyId] as const),
     ...(timeStampAuthority === undefined ? [] : [['timeStampAuthority', timeStampAuthority.keyId] as const]),
   ];
   return wanted

@@ -69,7 +69,7 @@ async function issue({ progress }: StepContext): Promise<undefined> {
         ...{ end: 'client', hosts: [], days: clientDays },
       }),
     );
-    writeClientFiles({ directory: clientDirectory, name: client }, der, key, clientAuthority.certificate);
+    writeClientFiles({ directory: clientDirectory, name: client }, der, key, [clientAuthority.certificate]);
     return undefined;
   } finally {
     giveRootMadeFiles(places.state);

@@ -33,8 +33,10 @@ export async function serverRenew(configPath: string, options: z.output<typeof S
   const authority = tlsAuthorityOf(configPath);
   const { certificate: file } = loadConfig(configPath).listeners.api;
   const [present] = readCertificates(file);
-  const issuer = new X509Certificate(readFileSync(authority.certificate));
-  if (present?.checkIssued(issuer) !== true) {
+  const [issuer, ...others] = [authority.certificate, ...authority.crossCertificates].map(
+    (path) => new X509Certificate(readFileSync(path)),
+  );
+  if (present === undefined || ![issuer, ...others].some((one) => one !== undefined && present.checkIssued(one))) {
     throw new CommandError(exitCodes.refused, `${file} was not issued by ${authority.certificate}: your own CA renews it`);
   }
   const hosts = hostsIn(present);
@@ -46,7 +48,9 @@ export async function serverRenew(configPath: string, options: z.output<typeof S
     certified(token, authority, { name, subjectPublicKeyInfo, end: 'server', hosts, days }),
   );
   if (options.newKey) storeCredential(keyCredential, key.export({ format: 'pem', type: 'pkcs8' }), options.credentialKey);
-  writeOwned(file, pem('CERTIFICATE', der), 0o640, users.service);
+  // For clients who trust only the predecessor of the CA.
+  const between = others.filter((one) => !one.checkIssued(one)).map(({ raw }) => raw);
+  writeOwned(file, [der, ...between].map((one) => pem('CERTIFICATE', one)).join(''), 0o640, users.service);
   const until = new X509Certificate(der).validToDate.toISOString();
   return {
     json: { certificate: file, hosts, notAfter: until, isNewKey: options.newKey },

@@ -35,6 +35,14 @@ export function addTokenCommands(program: Command, runs: Runs): void {
   );
   runs(
     token
+      .command('destroy-key')
+      .description('destroy the key of a former CA or time-stamp authority, which the configuration no longer names')
+      .requiredOption('--key-id <id>', 'CKA_ID of the key, as printed by signetctl token inventory'),
+    async () => import('./destroy-key.ts'),
+    ({ DestroyKeyOptions, tokenDestroyKey }) => [DestroyKeyOptions, tokenDestroyKey],
+  );
+  runs(
+    token
       .command('probe')
       .description('check that module and token support what signetd needs')
       .option('--full', 'make and try keys of every type; only while signetd is stopped'),

@@ -5,6 +5,7 @@ import { certifyTimeStampKey } from '../../timestamp/authority-certificate.ts';
 import { loadTimeStampSigner } from '../../timestamp/load-signer.ts';
 import { writeNew } from '../ca/authority-files.ts';
 import { authorityNameOf, configuredAuthority, yearsOf } from '../ca/options.ts';
+import { chainBelow } from '../ca/overlap-chain.ts';
 import { withOperatorToken } from '../ca/token-work.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
@@ -33,7 +34,7 @@ export async function tsaCertify(configPath: string, options: z.output<typeof Ce
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made);
     const formerCertificates = [section.certificate, ...section.formerCertificates];
     return sectionOutcome(
-      { ...section, certificate, chain: [by.certificate, ...by.chain], formerCertificates },
+      { ...section, certificate, chain: chainBelow(by), formerCertificates },
       'Issued another certificate for the time-stamp authority.',
       ['add it to the configuration, then run signetctl reload', ...statusNotes(settings.urls)],
     );

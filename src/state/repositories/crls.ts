@@ -22,6 +22,9 @@ export interface RevokedColumns {
   readonly reasons: Uint8Array;
 }
 
+/** CRLReason certificateHold (RFC 5280 §5.3.1), which may be lifted. */
+const onHold = 6;
+
 export interface CrlClaim {
   readonly number: number;
   /** Revision that the CRL covers: the CRL is current while the authority's revision equals it. */
@@ -160,6 +163,27 @@ export async function publishCrl(
     .onConflict((conflict) => conflict.column('authority').doUpdateSet({ number, der }))
     .execute();
   return true;
+}
+
+/**
+ * Counts the certificates of an authority that have not expired and are not revoked for good. `now`:
+ * milliseconds since epoch.
+ */
+export async function countUnexpired(db: Transaction<Schema>, { authority, now }: { authority: string; now: number }): Promise<number> {
+  const row = await db
+    .selectFrom('certificates')
+    .leftJoin('revocations', (join) =>
+      join
+        .onRef('revocations.authority', '=', 'certificates.authority')
+        .onRef('revocations.serial_number', '=', 'certificates.serial_number')
+        .on('revocations.reason', '!=', onHold),
+    )
+    .select(({ fn }) => fn.countAll<number | string>().as('certificates'))
+    .where('certificates.authority', '=', authority)
+    .where('certificates.not_after', '>', now)
+    .where('revocations.serial_number', 'is', null)
+    .executeTakeFirst();
+  return Number(row?.certificates ?? 0);
 }
 
 /** Gives up the CRL with this number. */
