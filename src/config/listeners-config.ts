@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { networkOf } from './network.ts';
+import { daemonsCredentials } from './secret-reference.ts';
 
 const noAccount = 0xffffffff;
 
@@ -162,11 +163,6 @@ export function absoluteListeners(listeners: ListenersConfig, base: string): Lis
 
 const prefix = 'credential:';
 const filePrefix = 'file:';
-/**
- * Directory of the daemon's systemd credentials, for access from outside its unit, as in `signetctl
- * config check`.
- */
-const daemonsCredentials = '/run/credentials/signetd.service';
 
 /** Returns the name of a credential of the daemon's unit by its path while the unit runs. */
 export function daemonsCredential(path: string): string | undefined {

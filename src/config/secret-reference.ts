@@ -1,10 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, readSync, type Stats } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { decryptedCredential } from './encrypted-credential.ts';
-import { reasonOf } from '../telemetry/reason-of.ts';
-import { errorCode } from '../telemetry/error-code.ts';
+import { FileFault, isOwn, openSecretFile, type OpenedFile } from './secret-file.ts';
 
 /** Reference to a secret; the configuration never contains the secret itself. */
 export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'not of the form file:<path> or credential:<name>');
@@ -14,14 +13,21 @@ export function absoluteReference(reference: string, base: string): string {
   return reference.startsWith('file:') ? `file:${resolve(base, reference.slice('file:'.length))}` : reference;
 }
 
+/**
+ * Directory of the daemon's systemd credentials, for access from outside its unit, as in `signetctl
+ * config check`.
+ */
+export const daemonsCredentials = '/run/credentials/signetd.service';
+
 /** PINs, keys and passwords are short; anything longer is the wrong file. */
 const maxSecretBytes = 16 * 1024;
 
 /**
  * Reads the secret at `file:<path>` or `credential:<name>`, without a trailing newline. A file must
- * belong to the process's user or root and be readable by its owner only; for credentials, systemd
- * ($CREDENTIALS_DIRECTORY) ensures that. Both must be regular files, and the last part of the path
- * not a symbolic link.
+ * belong to the process's user or root, and nobody else may read it, except a group that this
+ * process is in; for credentials, systemd ($CREDENTIALS_DIRECTORY) ensures that. Both must be
+ * regular files. The path of a file may have symbolic links that nobody else could have made
+ * (`openSecretFile`), as the volumes of Kubernetes have; that of a credential has none.
  * @param owner `anyone`: for root running an operator's program on files of the service. Outside a
  *   unit, it also gets credentials, decrypted from systemd's credential store
  * @throws {ConfigError}
@@ -48,9 +54,19 @@ export function readSecretBytes(reference: string, owner: 'self' | 'anyone' = 's
       if (owner === 'anyone' && process.geteuid?.() === 0) return decrypted(reference, target);
       throw new ConfigError(`${reference}: CREDENTIALS_DIRECTORY is not set (by systemd)`);
     }
-    return readRegularFile(reference, join(directory, target), () => undefined);
+    return readCredential(reference, join(directory, target));
   }
-  return readRegularFile(reference, target, (stats) => (owner === 'self' ? ownerFault(stats) : undefined) ?? modeFault(stats));
+  return readRegularFile(reference, target, owner);
+}
+
+/**
+ * Reads a private key by its path, with the same care. It may also be a credential, by its path in
+ * the directory of the credentials of a unit. Root's programs read the files of the service.
+ * @throws {ConfigError}
+ */
+export function readKeyFile(path: string): Buffer {
+  const ofUnit = [process.env['CREDENTIALS_DIRECTORY'], daemonsCredentials].includes(dirname(path));
+  return ofUnit ? readCredential(path, path) : readRegularFile(path, path, process.geteuid?.() === 0 ? 'anyone' : 'self');
 }
 
 /** Decrypts what systemd would pass to the unit, for root's signetctl, which is no unit. */
@@ -64,22 +80,33 @@ function decrypted(reference: string, name: string): Buffer {
   return withoutNewline(secret);
 }
 
+function readCredential(reference: string, path: string): Buffer {
+  return readOpened(reference, path, ({ isLinked }) => (isLinked ? 'is reached through a symbolic link' : undefined));
+}
+
+function readRegularFile(reference: string, path: string, owner: 'self' | 'anyone'): Buffer {
+  return readOpened(
+    reference,
+    resolve(path),
+    ({ stats, isLinked }) => (owner === 'self' || isLinked ? ownerFault(stats) : undefined) ?? modeFault(stats),
+  );
+}
+
 /** Opens the file before checking it, so that the checked file is the one that is read. */
-function readRegularFile(reference: string, path: string, faultOf: (stats: Stats) => string | undefined): Buffer {
-  const descriptor = openFile(reference, path);
+function readOpened(reference: string, path: string, faultOf: (opened: OpenedFile) => string | undefined): Buffer {
+  const opened = openFile(reference, path);
   try {
-    const stats = fstatSync(descriptor);
-    const fault = stats.isFile() ? faultOf(stats) : 'not a regular file';
+    const fault = faultOf(opened);
     if (fault !== undefined) throw new ConfigError(`${reference}: ${fault}`);
     // Not in the heap, where the collector may copy it, and not copied for another thread.
     const bytes = Buffer.from(new SharedArrayBuffer(maxSecretBytes + 1));
-    const length = readSync(descriptor, bytes, 0, bytes.length, 0);
+    const length = readSync(opened.descriptor, bytes, 0, bytes.length, 0);
     if (length > maxSecretBytes) throw new ConfigError(`${reference}: too long for a secret (more than ${maxSecretBytes} bytes)`);
     const secret = withoutNewline(bytes.subarray(0, length));
     if (secret.length === 0) throw new ConfigError(`${reference}: the file is empty`);
     return secret;
   } finally {
-    closeSync(descriptor);
+    closeSync(opened.descriptor);
   }
 }
 
@@ -88,23 +115,23 @@ function withoutNewline(bytes: Buffer): Buffer {
   return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1);
 }
 
-function openFile(reference: string, path: string): number {
+function openFile(reference: string, path: string): OpenedFile {
   try {
-    // Without O_NONBLOCK, opening a named pipe would block.
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return openSecretFile(path);
   } catch (error) {
-    const code = errorCode(error);
-    if (code === 'ELOOP') throw new ConfigError(`${reference}: is a symbolic link; name the file itself`);
-    if (code === 'ENOENT') throw new ConfigError(`${reference}: there is no such file`);
-    throw new ConfigError(`${reference}: ${reasonOf(error)}`);
+    if (error instanceof FileFault) throw new ConfigError(`${reference}: ${error.message}`);
+    throw error;
   }
 }
 
 function ownerFault({ uid }: Stats): string | undefined {
-  if (uid === 0 || uid === process.geteuid?.()) return undefined;
+  if (isOwn(uid)) return undefined;
   return `the file belongs to user ${uid}, who could change it; it must belong to this process's user or root`;
 }
 
-function modeFault({ mode }: Stats): string | undefined {
-  return (mode & 0o077) === 0 ? undefined : 'others may read this file; chmod 0600 it';
+/** A group may only read it, and only one that this process is in, such as the `fsGroup` of a pod. */
+function modeFault({ mode, gid }: Stats): string | undefined {
+  if ((mode & 0o037) !== 0) return 'others may read this file; chmod 0600 it';
+  if ((mode & 0o040) === 0 || gid === process.getegid?.() || process.getgroups?.().includes(gid) === true) return undefined;
+  return `group ${gid} may read this file, and this process is not in that group; chmod 0600 it`;
 }

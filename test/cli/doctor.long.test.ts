@@ -166,7 +166,7 @@ describe('signetctl doctor, of a planted fault', () => {
       0o644,
       /state\.path: .*state\.sqlite(?:, .*-wal)?: others may read or change (?:it|them) \(mode 0644\); chmod 0600 (?:it|them)$/,
     ],
-    ['tls/server.key', 0o640, /listeners\.api\.key: .*server\.key: other users can read this file \(mode 0640\); run chmod 0600$/],
+    ['tls/server.key', 0o644, /listeners\.api\.key: .*server\.key: other users can read this file \(mode 0644\); run chmod 0600$/],
     ['token/pin', 0o644, /token\.pin: .*: others may read this file; chmod 0600 it$/],
     ['audit', 0o755, /audit\.directory: .*audit: others may read or change it \(mode 0755\); chmod 0700 it$/],
   ])('%s with mode %o', async (name, mode, fault) => {

@@ -6,7 +6,7 @@ import { groupNumber } from '../../service/native.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles, checkTimeStampAuthority } from './authority-checks.ts';
-import { checkDocumentDirectories, checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
+import { checkDocumentDirectories, checkDirectory, checkNotWritable, checkPrivateKey } from './file-checks.ts';
 import { Findings, faultText } from './findings.ts';
 import { checkDigitalIdentities } from './identity-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
@@ -45,7 +45,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   const { api } = config.listeners;
   checkNotWritable(findings.at('(file)'), findings.configPath);
   checkServerCertificate(findings, api);
-  checkPrivate(findings.at('listeners.api.key'), api.key);
+  checkPrivateKey(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
   checkRevocationLists(findings, api, config.clientAuthority?.certificate);
   checkToken(config, findings);

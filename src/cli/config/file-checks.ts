@@ -3,14 +3,15 @@ import type { Place, Findings } from './findings.ts';
 import { dirname } from 'node:path';
 import { readCertificates } from './tls-checks.ts';
 import type { Config } from '../../config/config.ts';
-import { readSecret } from '../../config/secret-reference.ts';
+import { readKeyFile, readSecret } from '../../config/secret-reference.ts';
 import type { S3Config } from '../../config/transfer-store-config.ts';
 
-/** Checks that only the owner can read the file. */
-export function checkPrivate(place: Place, path: string): void {
+/** Checks that only the service can read the file of a private key, as the service does. */
+export function checkPrivateKey(place: Place, path: string): void {
   const mode = modeOf(path);
-  if (mode !== undefined && (mode & 0o077) !== 0)
-    place.fault(`${path}: other users can read this file (mode ${octal(mode)}); run chmod 0600`);
+  if (mode === undefined) return;
+  if ((mode & 0o037) !== 0) place.fault(`${path}: other users can read this file (mode ${octal(mode)}); run chmod 0600`);
+  else place.tryTo(() => readKeyFile(path).fill(0));
 }
 
 /** Checks that only the owner can change the file. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { isIssuedBy } from '../../x509/issued-by.ts';
 import type { Config } from '../../config/config.ts';
+import { readKeyFile } from '../../config/secret-reference.ts';
 import { ClientTrust, type SignedList } from './client-trust.ts';
 import { tlsPolicy } from './policy.ts';
 import { listPem, readRevocationLists, TlsMaterialError } from './revocation-lists.ts';
@@ -26,7 +27,8 @@ export interface TlsMaterial {
 export function readTlsMaterial(files: TlsFiles): TlsMaterial {
   const [certificate, ...chain] = certificatesIn(files.certificate);
   if (certificate === undefined) throw new TlsMaterialError(`${files.certificate}: there is no certificate in PEM in this file`);
-  if (!certificate.checkPrivateKey(privateKeyIn(files.key))) {
+  const key = privateKeyIn(files.key);
+  if (!certificate.checkPrivateKey(key)) {
     throw new TlsMaterialError(`${files.key}: this is not the key of ${files.certificate}`);
   }
   const authorities = authoritiesIn(files.clientCertificateAuthority);
@@ -34,7 +36,7 @@ export function readTlsMaterial(files: TlsFiles): TlsMaterial {
   const context: SecureContextOptions = {
     ...tlsPolicy,
     cert: [certificate, ...chain].map(String).join(''),
-    key: read(files.key),
+    key: key.export({ format: 'pem', type: 'pkcs8' }),
     ca: authorities.map(String),
     ...(lists === undefined ? {} : { crl: lists.map(({ der }) => listPem(der)) }),
   };
@@ -102,11 +104,21 @@ function certificatesIn(file: string): X509Certificate[] {
 }
 
 function privateKeyIn(file: string): KeyObject {
-  const pem = read(file);
+  const pem = secretIn(file);
   try {
     return createPrivateKey(pem);
   } catch {
     throw new TlsMaterialError(`${file}: this is no private key in PEM without a passphrase`);
+  } finally {
+    pem.fill(0);
+  }
+}
+
+function secretIn(file: string): Buffer {
+  try {
+    return readKeyFile(file);
+  } catch (error) {
+    throw new TlsMaterialError(error instanceof Error ? error.message : String(error));
   }
 }
 

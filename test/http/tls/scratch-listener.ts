@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,6 +61,7 @@ export async function scratchListener(
     if (changed.certificate !== undefined) {
       copyFileSync(changed.certificate.certificate, files.certificate);
       copyFileSync(changed.certificate.key, files.key);
+      chmodSync(files.key, 0o600);
     }
     if (changed.authorities !== undefined) writeFileSync(files.clientCertificateAuthority, changed.authorities);
     if (changed.list !== undefined) writeFileSync(listFile, changed.list);
