@@ -31,7 +31,8 @@ afterAll(() => {
   log.remove();
 });
 
-const numbersOf = (found: Awaited<ReturnType<typeof searchBack>>): unknown[] => found.records.map((record): unknown => Reflect.get(record, 'n'));
+const numbersOf = (found: Awaited<ReturnType<typeof searchBack>>): unknown[] =>
+  found.records.map((record): unknown => Reflect.get(record, 'n'));
 
 const filters: fc.Arbitrary<RecordFilter> = fc.record(
   {
