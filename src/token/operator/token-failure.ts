@@ -72,7 +72,9 @@ export function faultWords(code: number | undefined, text: string, call?: string
 
 /** Describes an error of the module in the words of `faultWords`, with the call that failed; other errors as they are. */
 export function moduleFaultWords(error: unknown): { readonly kind: FailureKind; readonly text: string } {
-  return faultWords(pkcs11Code(error), reasonOf(error), callOf(error));
+  const code = pkcs11Code(error);
+  // A text that quotes a code is one of ours.
+  return code === undefined ? { kind: 'unreachable', text: reasonOf(error) } : faultWords(code, reasonOf(error), callOf(error));
 }
 
 /** The function of PKCS#11 that failed, which pkcs11js names. */
