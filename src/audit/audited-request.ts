@@ -1,3 +1,4 @@
+import type { AuditOutboxRow } from '../state/tables/audit.ts';
 import { step, whenCommitted, type Step } from '../state/step.ts';
 import type { Effect, StateChange } from './effect.ts';
 import { recordedNow, UseRecorder, type Recorded } from './use-recorder.ts';
@@ -110,6 +111,12 @@ export function auditSteps(effect: string, change?: StateChange): readonly Step<
   return request instanceof AuditedRequest ? [request.settlement(effect, change)] : [];
 }
 
+/** Returns the row of the outbox with the record of an operator's command. */
+export function administrationRow(log: string, entry: AdministrationEntry): AuditOutboxRow {
+  const record = JSON.stringify({ ...entry, effect: entry.command });
+  return { id: `${log}:${entry.request}:0`, created_at: Date.now(), record };
+}
+
 /**
  * Returns the same record for an operator's command. Log and command suffice as its identifier,
  * since a command changes the state store once.
@@ -118,7 +125,6 @@ export function administrationStep(
   log: string,
   entry: AdministrationEntry,
 ): { readonly id: string; readonly step: Step<'addAuditRecord'> } {
-  const id = `${log}:${entry.request}:0`;
-  const record = JSON.stringify({ ...entry, effect: entry.command });
-  return { id, step: step('addAuditRecord', { id, created_at: Date.now(), record }) };
+  const row = administrationRow(log, entry);
+  return { id: row.id, step: step('addAuditRecord', row) };
 }

@@ -130,6 +130,8 @@ export interface AdministrationEntry {
   readonly confirmed?: { readonly from: number; readonly to: number; readonly applied: number; readonly lost: number } | undefined;
   /** For `clock confirm`: the time of the newest record, which the clock was behind. */
   readonly newestRecord?: string | undefined;
+  /** For `state copy`: the stores, and the number of rows that were copied and compared. */
+  readonly copied?: { readonly from: string; readonly to: string; readonly rows: number } | undefined;
   /** As for a request. */
   readonly effects?: readonly Effect[] | undefined;
   /** Reason for a refusal or a failure. */

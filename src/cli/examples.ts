@@ -50,6 +50,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['key remove', [`signetctl key remove ${reference}`]],
   ['clock confirm', ['date --utc && signetctl clock confirm']],
   ['state compare', ['signetctl state compare']],
+  ['state copy', ['signetctl state copy --to /etc/signetd/moved.yaml']],
   ['state confirm', ['signetctl audit verify && signetctl state compare && signetctl state confirm']],
   ['token slots', ['signetctl token slots']],
   ['token mechanisms', ['signetctl token mechanisms', 'signetctl token mechanisms --slot 0']],

@@ -123,7 +123,7 @@ function addClockCommands(program: Command, runs: Runs): void {
 
 /** `signetctl state …` */
 function addStateCommands(program: Command, runs: Runs): void {
-  const state = program.command('state').description('compare the state store with the audit log');
+  const state = program.command('state').description('compare the state store with the audit log; copy it');
   runs(
     state.command('compare').description('check whether the state store has every change in the audit log'),
     async () => import('./state.ts'),
@@ -135,6 +135,14 @@ function addStateCommands(program: Command, runs: Runs): void {
       .description('accept a state store that is older than the audit log; later revocations and removals are applied again'),
     async () => import('./state.ts'),
     ({ stateConfirm }) => [NoOptions, stateConfirm],
+  );
+  runs(
+    state
+      .command('copy')
+      .description('copy the state store of the stopped service to an empty one, such as from SQLite to PostgreSQL')
+      .requiredOption('--to <file>', 'configuration file whose section state names the target'),
+    async () => import('./state-copy.ts'),
+    ({ StateCopyOptions, stateCopy }) => [StateCopyOptions, stateCopy],
   );
 }
 

@@ -194,6 +194,16 @@ export function loadFoundations(path: string): Pick<Config, 'token' | 'state' | 
   return { token: absoluteToken(token, base), state: ofService, audit };
 }
 
+/**
+ * Reads only the state section of a file, for a store to which the present one is copied. Root
+ * connects to it as the user of the present service.
+ * @throws {ConfigError}
+ */
+export function loadStateConfig(path: string, { token, audit }: Pick<Config, 'token' | 'audit'>): StateConfig {
+  const { state } = parseMembers(z.object({ state: StateConfig }), YamlFile.read(path));
+  return withServiceUser(absoluteState(state, dirname(resolve(path))), token.clientUser, audit.directory);
+}
+
 /** Reads only the token section, for the token host. @throws {ConfigError} */
 export function loadTokenConfig(path: string): TokenConfig {
   const section = parseMembers(z.object({ token: TokenConfig }), YamlFile.read(path)).token;

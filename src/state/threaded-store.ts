@@ -203,7 +203,8 @@ export class ThreadedStore implements StateStore {
   }
 }
 
-function nameOf(config: StateConfig): string {
+/** Names a state store for the operator. */
+export function nameOf(config: StateConfig): string {
   return config.kind === 'sqlite' ? config.path : `PostgreSQL at ${config.host}, database ${config.database}`;
 }
 

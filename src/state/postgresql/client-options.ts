@@ -21,7 +21,7 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
     port,
     database,
     user,
-    ...(config.password === undefined ? {} : { password: readSecret(config.password) }),
+    ...(config.password === undefined ? {} : { password: readSecret(config.password, owner()) }),
     ssl: config.tls === undefined ? false : tlsOptions(config.tls),
     connectionTimeoutMillis: connectTimeoutSeconds * 1000,
     statement_timeout: statementTimeoutSeconds * 1000,
@@ -37,6 +37,11 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
   };
 }
 
+/** Root runs an operator's program on the secrets of the service, which belong to its user. */
+function owner(): 'self' | 'anyone' {
+  return process.geteuid?.() === 0 ? 'anyone' : 'self';
+}
+
 /** Returns the TLS options. The driver checks `host` against the server's certificate. */
 function tlsOptions(tls: NonNullable<PostgresqlConfig['tls']>): ConnectionOptions {
   return {
@@ -45,7 +50,7 @@ function tlsOptions(tls: NonNullable<PostgresqlConfig['tls']>): ConnectionOption
       minVersion: 'TLSv1.2',
       ...(tls.certificateAuthority === undefined ? {} : { ca: readFileSync(tls.certificateAuthority) }),
       ...(tls.certificate === undefined ? {} : { cert: readFileSync(tls.certificate) }),
-      ...(tls.key === undefined ? {} : { key: readSecret(tls.key) }),
+      ...(tls.key === undefined ? {} : { key: readSecret(tls.key, owner()) }),
     }),
   };
 }

@@ -145,7 +145,7 @@ async function prepare(client: Client): Promise<string> {
 }
 
 /** Returns Kysely over this one connection, without a pool, since one task at a time uses it. */
-function kyselyOver(client: Client): Kysely<Schema> {
+export function kyselyOver(client: Client): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: new PostgresDialect({
       pool: {
