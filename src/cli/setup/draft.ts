@@ -3,6 +3,7 @@ import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import type { SetupProgress } from './progress.ts';
 import { listOf, type Answers } from './questions.ts';
+import { isPostgresql, stateSection } from './state-database.ts';
 
 /** Returns the section `token` of the configuration. */
 function tokenSection({ token, profile, module, label, moduleEnvironment }: Answers): object {
@@ -35,6 +36,7 @@ function configurationOf({ answers, values }: SetupProgress, hasRevocationLists:
       ...(publicUrl === '' ? {} : { public: {} }),
     },
     token: tokenSection(answers),
+    ...(isPostgresql(answers) ? { state: stateSection(answers) } : {}),
     ...(clientAuthority === undefined ? {} : { clientAuthority }),
     certificateAuthorities: certificateAuthorities ?? {},
     tenants: { [tenant]: { certificateAuthority: 'issuing', profile: { keyType } } },

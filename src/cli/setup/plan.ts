@@ -2,6 +2,7 @@ import { credentialFile } from '../../config/encrypted-credential.ts';
 import { places, ports } from './places.ts';
 import type { Answers } from './questions.ts';
 import { hostsOf } from './server-step.ts';
+import { isPostgresql } from './state-database.ts';
 
 /** Returns what setup will do, one line for each change. */
 export function planOf(answers: Answers): string[] {
@@ -10,6 +11,9 @@ export function planOf(answers: Answers): string[] {
   return [
     ...tokenLines(answers),
     `store the PIN, encrypted for this machine, in ${credentialFile('pin')}`,
+    ...(isPostgresql(answers)
+      ? [`keep the state in the empty database "${answers.stateDatabase}" of the PostgreSQL server at ${answers.stateHost}`]
+      : []),
     authority === 'own'
       ? `make a root and an issuing CA of ${organization} (${country}), keys on the token, certificates in ${places.pki}`
       : `make the key of an issuing CA of ${organization} (${country}) on the token, and a request for your CA in ${places.pki}`,

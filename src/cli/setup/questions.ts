@@ -16,6 +16,10 @@ const questionIds = [
   'hsmGroup',
   'hsmWrites',
   'hsmExecutableMemory',
+  'state',
+  'stateHost',
+  'stateDatabase',
+  'stateUser',
   'organization',
   'country',
   'authority',
@@ -56,6 +60,7 @@ export interface Question {
 
 const always = (): boolean => true;
 const withHsm = ({ token }: Partial<Answers>): boolean => token === 'hsm';
+const withPostgresql = ({ state }: Partial<Answers>): boolean => state === 'postgresql';
 const fallbackTo = (answer: string | undefined) => (): string | undefined => answer;
 const matching =
   (pattern: RegExp, message: string) =>
@@ -176,6 +181,38 @@ export const questions: readonly Question[] = [
     ...oneOf(['yes', 'no']),
     fallback: fallbackTo('no'),
     applies: withHsm,
+  },
+  {
+    id: 'state',
+    flag: '--state <kind>',
+    text: 'state store: sqlite, or postgresql on this machine',
+    ...oneOf(['sqlite', 'postgresql']),
+    fallback: fallbackTo('sqlite'),
+    applies: always,
+  },
+  {
+    id: 'stateHost',
+    flag: '--state-host <directory>',
+    text: "directory of the PostgreSQL server's Unix socket",
+    fallback: fallbackTo('/run/postgresql'),
+    applies: withPostgresql,
+    fault: matching(/^\/./, 'an absolute path; for a server on another machine, begin with sqlite and move later (docs/moving.md)'),
+  },
+  {
+    id: 'stateDatabase',
+    flag: '--state-database <name>',
+    text: 'name of an empty database there',
+    fallback: fallbackTo('signetd'),
+    applies: withPostgresql,
+    fault: matching(/^\S{1,63}$/u, '1 to 63 characters without spaces'),
+  },
+  {
+    id: 'stateUser',
+    flag: '--state-user <name>',
+    text: 'its owner, a user of the database whom the server knows by the user signetd of this machine (peer)',
+    fallback: fallbackTo('signetd'),
+    applies: withPostgresql,
+    fault: matching(/^\S{1,63}$/u, '1 to 63 characters without spaces'),
   },
   {
     id: 'organization',

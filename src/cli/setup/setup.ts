@@ -16,6 +16,7 @@ import { earlierProgress, forgetProgress, SetupProgress } from './progress.ts';
 import { questions, type Answers, type QuestionId } from './questions.ts';
 import { serverStep } from './server-step.ts';
 import { configurationStep, startStep } from './service-steps.ts';
+import { checkDatabase } from './state-database.ts';
 import type { RunOptions, Step } from './step.ts';
 import { askLine, Interrupted, isTerminal, say } from './terminal.ts';
 import { tlsAuthorityStep } from './tls-authority-step.ts';
@@ -65,6 +66,7 @@ async function prepared(options: SetupOptions): Promise<Outcome> {
   const answers = await answersOf(options, known, asks);
   if (earlier === undefined) checkClientFiles(answers, options);
   if (!options.planOnly) checkLacks(answers);
+  if (earlier === undefined && !options.planOnly) await checkDatabase(answers);
   const progress = new SetupProgress(answers, earlier ?? { answers: { ...answers }, done: [] });
   say(earlier === undefined ? 'Setup will' : 'Setup goes on with what is not done yet. As a whole it will');
   planOf(answers).forEach((line, index) => {

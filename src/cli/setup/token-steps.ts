@@ -19,6 +19,7 @@ import { ownDirectory, run, writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import { listOf, type Answers } from './questions.ts';
 import type { Step, StepContext } from './step.ts';
+import { isPostgresql } from './state-database.ts';
 import { askSecret } from './terminal.ts';
 
 const generatedPinBytes = 12;
@@ -27,7 +28,7 @@ const generatedPinBytes = 12;
 export const directoriesStep: Step = {
   name: 'directories',
   title: 'Making the accounts and directories',
-  async run() {
+  async run({ progress }) {
     run('systemd-sysusers', []);
     run('systemd-tmpfiles', ['--create', '/usr/lib/tmpfiles.d/signetd.conf']);
     ownDirectory(places.state, users.service, users.service, 0o700);
@@ -35,7 +36,7 @@ export const directoriesStep: Step = {
     ownDirectory(places.tls, 'root', users.service, 0o750);
     ownDirectory(places.pki, 'root', users.service, 0o750);
     // Commands of root write to it before the service does, and must not own it.
-    if (!existsSync(places.database)) writeFileSync(places.database, '', { flag: 'wx', mode: 0o600 });
+    if (!isPostgresql(progress.answers) && !existsSync(places.database)) writeFileSync(places.database, '', { flag: 'wx', mode: 0o600 });
     giveRootMadeFiles(places.state);
     return Promise.resolve(undefined);
   },

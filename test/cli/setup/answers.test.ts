@@ -27,6 +27,16 @@ describe('the answers of an unattended setup', () => {
     await expect(answersOf({ ...softhsm, hsmAddress: '192.0.2.5' }, undefined, false)).rejects.toThrow('--hsm-address does not apply');
   });
 
+  it('name a database only if the state is in PostgreSQL, on this machine', async () => {
+    expect(await answersOf(softhsm, undefined, false)).toMatchObject({ state: 'sqlite', stateHost: '', stateDatabase: '', stateUser: '' });
+    const answers = await answersOf({ ...softhsm, state: 'postgresql' }, undefined, false);
+    expect(answers).toMatchObject({ stateHost: '/run/postgresql', stateDatabase: 'signetd', stateUser: 'signetd' });
+    expect(planOf(answers).join('\n')).toContain('empty database "signetd" of the PostgreSQL server at /run/postgresql');
+    await expect(answersOf({ ...softhsm, stateHost: '/run' }, undefined, false)).rejects.toThrow('--state-host does not apply');
+    const remote = answersOf({ ...softhsm, state: 'postgresql', stateHost: 'db.example.net' }, undefined, false);
+    await expect(remote).rejects.toThrow('--state-host takes an absolute path; for a server on another machine');
+  });
+
   it('are those of the earlier run, which options must not contradict', async () => {
     const known = await answersOf(softhsm, undefined, false);
     expect(await answersOf({ organization: 'Example SA' }, known, false)).toEqual(known);

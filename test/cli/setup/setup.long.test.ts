@@ -177,6 +177,7 @@ describe.skipIf(reason !== undefined)(`signetctl setup on a booted systemd${skip
       ['group of the device', ''],
       ['directory in which', '/etc/hsm/tokens'],
       ['executable memory', ''],
+      ['state store', ''],
       ['organisation in', 'Société Exemple'],
       ['its country', 'France'],
       ['its country', 'FR'],
