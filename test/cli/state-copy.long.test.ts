@@ -164,9 +164,13 @@ it('leaves an empty target, or the whole of it, whenever it is killed', async ()
     for (const end of ['', '-wal', '-shm', '-lock']) rmSync(`${path}${end}`, { force: true });
     const to: StateConfig = round % 2 === 0 ? { kind: 'sqlite', path } : await postgresql.newDatabase();
     const moved = withState(to);
-    const child = spawn(process.execPath, ['dist/cli.js', '--config', service.description.configFile, 'state', 'copy', '--to', moved], {
-      stdio: 'ignore',
-    });
+    const child = spawn(
+      process.execPath,
+      ['--disable-sigusr1', 'dist/cli.js', '--config', service.description.configFile, 'state', 'copy', '--to', moved],
+      {
+        stdio: 'ignore',
+      },
+    );
     const ended = once(child, 'exit');
     await delay(300 + round * 60);
     child.kill('SIGKILL');

@@ -10,6 +10,7 @@ const installed = 'test/docs/installed.long.test.ts';
 const setup = 'test/cli/setup/setup.long.test.ts';
 const container = 'test/packaging/container.long.test.ts';
 const rotating = 'test/docs/rotating.long.test.ts';
+const moving = 'test/docs/moving.long.test.ts';
 const registries = 'test/docs/registries.long.test.ts';
 
 /**
@@ -34,6 +35,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/installation.md': { rest: 'test/packaging/installed.long.test.ts', Container: container },
   'docs/levels.md': { rest: guides },
   'docs/lost-pin.md': { rest: installed },
+  'docs/moving.md': { rest: moving },
   'docs/new-profile.md': { rest: installed },
   'docs/operating.md': { rest: installed },
   'docs/pades.md': { rest: guides },
@@ -41,9 +43,14 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/remote-signing.md': { rest: guides },
   'docs/renewing-authorities.md': { rest: installed },
   'docs/rotating.md': { rest: rotating },
-  'docs/setup.md': { rest: setup, Unattended: installed, 'A client CA of your own with OpenSSL': 'test/cli/setup/own-client-ca.test.ts' },
+  'docs/setup.md': {
+    rest: setup,
+    Unattended: installed,
+    PostgreSQL: moving,
+    'A client CA of your own with OpenSSL': 'test/cli/setup/own-client-ca.test.ts',
+  },
   'docs/several-instances.md': { rest: 'test/instances/units.long.test.ts' },
-  'docs/signetctl.md': { rest: installed },
+  'docs/signetctl.md': { rest: installed, 'signetctl state copy': moving },
   'docs/time-stamps.md': { rest: installed, '': guides },
   'docs/tutorial.md': { rest: guides },
   'docs/webcrypto.md': { rest: 'test/webcrypto/example.test.ts' },

@@ -29,7 +29,8 @@ beforeEach(async () => {
   machine = new BootedSystemd();
   await machine.boot(material);
   machine.run('systemctl', 'mask', 'systemd-networkd-wait-online.service');
-  shell(`getent passwd postgres || useradd --system --home-dir /var/lib/postgresql --create-home postgres
+  shell(`getent group postgres >/dev/null || groupadd --system postgres
+    getent passwd postgres >/dev/null || useradd --system --gid postgres --home-dir /var/lib/postgresql postgres
     bin=$(echo /usr/lib/postgresql/*/bin)
     install -d -o postgres -g postgres /var/lib/postgresql /run/postgresql
     cd /var/lib/postgresql
@@ -52,6 +53,7 @@ describe.skipIf(reason !== undefined)(`PostgreSQL of the same machine${skipNote(
     await ready();
     const [make, copy, check, stop, start] = shellBlocks(page('moving'), 'To PostgreSQL').map(({ commands }) => commands);
     shell(make ?? '');
+    expect(stop).toContain(shellBlocks(page('signetctl'), 'signetctl state copy')[0]?.commands);
     const state: unknown = (parse(firstBlock(page('moving'), 'yaml', 'To PostgreSQL')) as Record<string, unknown>)['state'];
     const back = { kind: 'sqlite', path: '/var/lib/signetd/again.sqlite' };
     for (const section of [state, back]) {
@@ -69,16 +71,15 @@ describe.skipIf(reason !== undefined)(`PostgreSQL of the same machine${skipNote(
       shell('systemctl start signetd.service signetd-api.socket signetd-operations.socket');
       await ready();
     }
+    for (const { commands } of shellBlocks(page('moving'), 'To an HSM')) shell(commands);
+    expect(shell('signetctl client list')).toMatch(/app .*revocation/);
     // A file that the service could not open would have been reported.
     expect(machine.run('stat', '--format=%U %a', '/var/lib/signetd/again.sqlite').trim()).toBe('signetd 600');
   });
 
   it('has the state from the first start on as docs/setup.md says', async () => {
-    const refused = machine.try(
-      'bash',
-      '-c',
-      `${setup.replace('signetctl', '/usr/lib/signetd/runtime/node /usr/lib/signetd/dist/cli.js')} --state postgresql`,
-    );
+    const program = '/usr/lib/signetd/runtime/node --disable-sigusr1 /usr/lib/signetd/dist/cli.js';
+    const refused = machine.try('bash', '-c', `${setup.replace('signetctl', program)} --state postgresql`);
     expect([refused.status, refused.output]).toEqual([5, expect.stringContaining('createdb --owner signetd signetd')]);
     shell(
       shellBlocks(page('setup'), 'PostgreSQL')
