@@ -8,12 +8,20 @@ import { peerUser } from '../service/peer-user.ts';
 import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import type { WaitingPeer } from './approvals.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
+const adminMembers = { path: 'admin.socketPath', group: 'admin.group' };
 
 /** Executes a command for a local user. It always answers. */
-export type RunCommand = (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
+export type RunCommand = (request: AdminRequest, uid: number, peer: WaitingPeer) => Promise<AdminAnswer>;
+
+/** Where a socket is, and who may open it. */
+interface SocketAccess extends Pick<AdminConfig, 'socketPath' | 'access' | 'group'> {
+  /** Names of the path and the group in the configuration, for messages. */
+  readonly members?: { readonly path: string; readonly group: string };
+}
 
 /**
  * The socket for the machine's operators: the kernel decides who may open it, and the audit log
@@ -33,9 +41,9 @@ export class AdminSocket {
   }
 
   /** @throws {Error} if another service listens there, or the socket cannot be created */
-  static async open(config: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
-    const { socketPath } = config;
-    const admitted = admittedGroup(config);
+  static async open(access: SocketAccess, log: Logger, run: RunCommand): Promise<AdminSocket> {
+    const { socketPath, members = adminMembers } = access;
+    const admitted = admittedGroup(access, members.group);
     const connections = new Connections(process.getuid?.() ?? 0);
     const waiting = new Set<Socket>();
     const server = createServer((socket) => {
@@ -47,7 +55,7 @@ export class AdminSocket {
     try {
       await listenAtPath(server, socketPath, permissionsFor(admitted));
     } catch (error) {
-      throw new Error(`admin.socketPath: ${reasonOf(error)}`, { cause: error });
+      throw new Error(`${members.path}: ${reasonOf(error)}`, { cause: error });
     }
     return new AdminSocket(socketPath, server, waiting);
   }
@@ -73,11 +81,11 @@ export class AdminSocket {
  * Returns the group whose members may use the socket; undefined if there is none.
  * @throws {Error} if the machine has no such group
  */
-export function admittedGroup({ access, group }: AdminConfig): number | undefined {
+export function admittedGroup({ access, group }: Pick<AdminConfig, 'access' | 'group'>, member = adminMembers.group): number | undefined {
   try {
     return access === 'group' ? groupNumber(group) : undefined;
   } catch (error) {
-    throw new Error(`admin.group: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`${member}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -105,7 +113,24 @@ async function serve(socket: Socket, { connections, waiting, run }: Serving): Pr
   waiting.add(socket);
   const line = await requestLine(socket).finally(() => waiting.delete(socket));
   if (line === undefined) socket.destroy();
-  else answer(socket, await answerTo(line, user, run));
+  else answer(socket, await answerTo(line, user, async (request, uid) => run(request, uid, peerOf(socket))));
+}
+
+/** The peer of a command that waits: it withdraws the command by closing the connection. */
+function peerOf(socket: Socket): WaitingPeer {
+  const gone = new AbortController();
+  if (socket.destroyed) gone.abort();
+  socket.once('close', () => {
+    gone.abort();
+  });
+  // Its end is not seen otherwise.
+  socket.resume();
+  return {
+    gone: gone.signal,
+    tell: (line) => {
+      socket.write(`${JSON.stringify(line)}\n`);
+    },
+  };
 }
 
 /** Sends the answer and closes the connection, whether or not the peer closes it. */
@@ -116,7 +141,11 @@ function answer(socket: Socket, text: AdminAnswer): void {
 /** More values than any command has. */
 const maxCommandValues = 10_000;
 
-async function answerTo(line: Buffer, uid: number, run: RunCommand): Promise<AdminAnswer> {
+async function answerTo(
+  line: Buffer,
+  uid: number,
+  run: (request: AdminRequest, uid: number) => Promise<AdminAnswer>,
+): Promise<AdminAnswer> {
   let request: AdminRequest;
   try {
     const parsed = AdminRequest.safeParse(parseStrictJson(line, { valuesMax: maxCommandValues }));

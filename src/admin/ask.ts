@@ -1,10 +1,13 @@
 import { createConnection, type Socket } from 'node:net';
-import { AdminAnswer, AdminGreeting, adminProtocol, type AdminRequest } from './protocol.ts';
+import { z } from 'zod';
+import { AdminAnswer, AdminGreeting, adminProtocol, AdminWaiting, type AdminRequest } from './protocol.ts';
 
 /** A revocation may wait for running requests, a reload for the token. */
 const answerSeconds = 90;
 /** Enough for a page of keys with the longest names. */
 const answerMaxBytes = 16 * 1024 * 1024;
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /** No process listens on the socket: the service is not running. */
 export class NotRunning extends Error {}
@@ -12,17 +15,56 @@ export class NotRunning extends Error {}
 /** The service cannot be reached, although it may be running. */
 export class AdminFailure extends Error {}
 
-/** Sends a request to the running service. @throws {NotRunning} @throws {AdminFailure} */
-export async function askService(socketPath: string, request: AdminRequest): Promise<AdminAnswer> {
+/** SIGINT or SIGTERM came while a command waited for its approval: it is withdrawn. */
+export class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super('interrupted: the request for approval is withdrawn, and nothing was done');
+    this.signal = signal;
+  }
+}
+
+/**
+ * Sends a request to the running service.
+ * @param onWaiting told if the command waits for an approval
+ * @throws {NotRunning}
+ * @throws {AdminFailure}
+ * @throws {Interrupted} while it waits
+ */
+export async function askService(
+  socketPath: string,
+  request: AdminRequest,
+  onWaiting: (waiting: AdminWaiting) => void = () => undefined,
+): Promise<AdminAnswer> {
   const socket = await connected(socketPath);
   try {
     const lines = linesOf(socket);
     const { protocol } = parsed(AdminGreeting, await lines.next());
     if (protocol !== adminProtocol) throw otherVersion();
     socket.write(`${JSON.stringify(request)}\n`);
-    return parsed(AdminAnswer, await lines.next());
+    const first = parsed(z.union([AdminWaiting, AdminAnswer]), await lines.next());
+    if (first.outcome !== 'waiting') return first;
+    onWaiting(first);
+    socket.setTimeout(0);
+    return parsed(AdminAnswer, await whileInterruptible(async () => lines.next(), socket));
   } finally {
     socket.destroy();
+  }
+}
+
+/** Closes the connection at a signal, so that the command can clean up after itself. */
+async function whileInterruptible<T>(work: () => Promise<T>, socket: Socket): Promise<T> {
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = (signal: NodeJS.Signals): void => {
+    socket.destroy();
+    interrupted.reject(new Interrupted(signal));
+  };
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await Promise.race([work(), interrupted.promise]);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
   }
 }
 

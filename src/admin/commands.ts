@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { AdministrationEntry } from '../audit/record.ts';
 import { compareState } from '../audit/compare-state.ts';
-import { NotHandedOver } from '../audit/syslog/hand-over.ts';
-import { ConfigError } from '../config/config-error.ts';
 import { LimitsInForce } from '../config/limits-in-force.ts';
-import { Refusal } from '../result-codes.ts';
-import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { answered } from './answered.ts';
+import type { WaitingPeer } from './approvals.ts';
+import { certificateOf, type ApprovedCommands } from './approved-commands.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
 import { pruneAudit } from './audit-commands.ts';
 import { findKeyView, keyPage, poolView } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
-import { reloadConfiguration, logNotReloaded } from './reload.ts';
+import { reloadConfiguration } from './reload.ts';
 import type { ConsoleLinkView } from './views.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
@@ -24,6 +23,8 @@ export interface AdminContext extends ClientCommands, KeyCommands, IdentityComma
   readonly token: IdentityCommands['token'] & StatusSources['token'];
   readonly log: Logger;
   readonly console: ConsoleLinks;
+  /** With `admin.approvals: 2`. */
+  readonly approved?: ApprovedCommands | undefined;
 }
 
 /** Signs operators in to the console. */
@@ -33,18 +34,25 @@ export interface ConsoleLinks {
 }
 
 /**
- * Executes a command of a local user and always answers it. `via`: how the command came, unless by
- * the admin socket.
+ * Executes a command of a local user and always answers it, once it is approved if it must be.
+ * `via`: how the command came, unless by the admin socket. `peer`: the connection, for a command
+ * that waits.
  */
-export async function runCommand(context: AdminContext, request: AdminRequest, uid: number, via?: 'console'): Promise<AdminAnswer> {
+export async function runCommand(
+  context: AdminContext,
+  request: AdminRequest,
+  uid: number,
+  { via, peer }: { readonly via?: 'console'; readonly peer?: WaitingPeer } = {},
+): Promise<AdminAnswer> {
   const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), uid, via, command: request.command };
-  try {
-    const { result, notes = [] } = await carryOut(context, request, entry);
-    return { outcome: 'done', result, notes: [...notes] };
-  } catch (error) {
-    return failed(error, request.command, context.log);
-  }
+  return answered(request.command, context.log, async () => {
+    const approval = await context.approved?.approved(request, uid, peer ?? noPeer);
+    return carryOut(context, request, approval === undefined ? entry : { ...entry, approval });
+  });
 }
+
+/** Of a command that came without a connection that could wait: the console has none that must. */
+const noPeer: WaitingPeer = { gone: AbortSignal.abort(), tell: () => undefined };
 
 async function carryOut(context: AdminContext, request: AdminRequest, entry: AdministrationEntry): Promise<Done> {
   switch (request.command) {
@@ -96,9 +104,19 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
     case 'backup end':
       return looked(context, { ...entry, digests: [`sha256:${request.sha256}`] }, async () => Promise.resolve(null));
     case 'record use': {
-      const { by, use, certificate } = request;
-      return looked(context, { ...entry, command: by, uses: [use], certificate }, async () => Promise.resolve(null));
+      const { by, use } = request;
+      return looked(context, { ...entry, command: by, uses: [use], certificate: certificateOf(request) }, async () =>
+        Promise.resolve(null),
+      );
     }
+    case 'record purpose': {
+      const { by, keyId, purpose } = request;
+      return looked(context, { ...entry, command: by, purpose: { keyId, purpose } }, async () => Promise.resolve(null));
+    }
+    case 'approvals':
+    case 'approve':
+    case 'refuse':
+      throw new CommandRefused('approvals have a socket of their own (admin.approvalSocketPath), with admin.approvals: 2');
     case 'console':
       return looked(context, entry, async () => Promise.resolve(context.console.link(entry.uid ?? 0)));
     case 'audit prune':
@@ -111,23 +129,4 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
 
 async function looked(context: AdminContext, entry: AdministrationEntry, look: () => Promise<unknown>): Promise<Done> {
   return context.audit.administer(entry, async () => ({ value: { result: await look() } }));
-}
-
-function failed(error: unknown, command: string, log: Logger): AdminAnswer {
-  if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
-  if (error instanceof ConfigError) {
-    logNotReloaded(log, error);
-    return { outcome: 'refused', faults: error.message.split('\n') };
-  }
-  // Thrown before anything is done.
-  if (error instanceof NotHandedOver) return { outcome: 'refused', faults: [`nothing was done: ${error.message}; see signetctl status`] };
-  if (error instanceof Refusal || error instanceof StoreUnavailable) {
-    log.error('a command of signetctl failed', { command, reason: error.message });
-    return {
-      outcome: 'failed',
-      faults: [`${error.message}; it is not certain that nothing was changed: check before you repeat the command`],
-    };
-  }
-  log.error('internal error', { command, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  return { outcome: 'failed', faults: ['internal error of signetd; see its log'] };
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 import { CaIdentifier, CertificateIdentifier } from '../config/two-d-doc-config.ts';
+import { assignablePurposes } from '../token/wire/messages.ts';
 
 /*
  * The protocol of the admin socket: the service sends a greeting, reads one request and sends one
- * answer, each a JSON object on one line, then closes the connection. Any change to the form of
+ * answer, each a JSON object on one line, then closes the connection. Before the answer it says that a
+ * command waits for its approval, if it does. Any change to the form of
  * these lines increments the protocol number.
  */
 export const adminProtocol = 7;
@@ -18,6 +20,27 @@ const ClientName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,62}[\p{L}\
   error: '1 to 64 letters, digits, spaces and . _ @ -, beginning and ending with a letter or digit',
 });
 const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/, 'a keyReference.reference: 40 hexadecimal digits');
+
+const registration = {
+  name: ClientName,
+  tenant: z.string().min(1).max(64),
+  roles: z
+    .array(z.enum(roles, { error: `valid roles are ${roles.join(', ')}` }))
+    .min(1, 'at least one role')
+    .refine((names) => new Set(names).size === names.length, 'duplicate role'),
+  /** Replaces the registration of this public key. */
+  replace: z.boolean(),
+};
+
+/** The registration of a client, apart from its certificate. */
+const Registration = z.strictObject(registration);
+export type Registration = z.output<typeof Registration>;
+
+/** A request that waits for approval, and the digest of what the approver was shown of it. */
+const Decision = {
+  id: z.string().regex(/^[a-z2-9]{8}$/, 'the id of a request, as signetctl approvals shows it'),
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+};
 
 /** What names a digital identity of 2D-Doc. */
 const IdentityName = { tenant: z.string().min(1).max(64), ca: CaIdentifier, certificateId: CertificateIdentifier };
@@ -46,14 +69,7 @@ export const AdminRequest = z.discriminatedUnion('command', [
     command: z.literal('client add'),
     /** DER, base64. */
     certificate: z.base64().min(1),
-    name: ClientName,
-    tenant: z.string().min(1).max(64),
-    roles: z
-      .array(z.enum(roles, { error: `valid roles are ${roles.join(', ')}` }))
-      .min(1, 'at least one role')
-      .refine((names) => new Set(names).size === names.length, 'duplicate role'),
-    /** Replaces the registration of this public key. */
-    replace: z.boolean(),
+    ...registration,
   }),
   z.strictObject({ command: z.literal('client list') }),
   z.strictObject({
@@ -106,7 +122,21 @@ export const AdminRequest = z.discriminatedUnion('command', [
         notAfter: z.iso.datetime(),
       })
       .optional(),
+    /** What is to be signed, base64: shown to the user who approves it. */
+    message: z.base64().min(1).optional(),
+    /** The client that is registered with the certificate, to be approved together. */
+    registers: Registration.optional(),
   }),
+  z.strictObject({
+    command: z.literal('record purpose'),
+    by: z.enum(keyUsingCommands),
+    /** CKA_ID of the key, hexadecimal. */
+    keyId: z.string().regex(/^[0-9a-f]{2,64}$/),
+    purpose: z.enum(assignablePurposes),
+  }),
+  z.strictObject({ command: z.literal('approvals') }),
+  z.strictObject({ command: z.literal('approve'), ...Decision }),
+  z.strictObject({ command: z.literal('refuse'), ...Decision }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('console') }),
   z.strictObject({ command: z.literal('reload') }),
@@ -120,13 +150,28 @@ export const AdminGreeting = z.object({ protocol: z.int() });
 
 /**
  * `refused`: the current state forbids it, or the request is wrong. `failed`: it could not be done
- * now.
+ * now. `not approved`: a second user refused it, or none approved it in time.
  */
 export const AdminAnswer = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('done'), result: z.unknown(), notes: z.array(z.string()) }),
-  z.strictObject({ outcome: z.enum(['refused', 'failed']), faults: z.array(z.string()).min(1) }),
+  z.strictObject({ outcome: z.enum(['refused', 'failed', 'not approved']), faults: z.array(z.string()).min(1) }),
 ]);
 export type AdminAnswer = z.output<typeof AdminAnswer>;
+
+/** Line before the answer to a command that waits for a second user. */
+export const AdminWaiting = z.strictObject({
+  outcome: z.literal('waiting'),
+  id: z.string(),
+  digest: z.string(),
+  /** When the command ends if nobody has approved it. */
+  until: z.iso.datetime(),
+  /** Group whose members can approve it. */
+  approvers: z.string(),
+});
+export type AdminWaiting = z.output<typeof AdminWaiting>;
+
+/** A second user refused the command, or none approved it in time. Nothing was done. */
+export class NotApproved extends Error {}
 
 /** The current state forbids a command: one line for the operator for each reason. */
 export class CommandRefused extends Error {

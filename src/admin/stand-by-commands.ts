@@ -5,7 +5,8 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { version } from '../telemetry/version.ts';
-import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
+import type { Approvals, WaitingPeer } from './approvals.ts';
+import { type AdminAnswer, type AdminRequest, CommandRefused, type Done, NotApproved } from './protocol.ts';
 import { comparisonView, confirmState } from './state-commands.ts';
 import type { StatusView } from './views.ts';
 
@@ -20,6 +21,8 @@ export interface StandingBy {
 
 export interface StandByContext extends StandingBy {
   readonly comparison: StateComparison;
+  /** With `admin.approvals: 2`. */
+  readonly approvals?: Approvals | undefined;
   /** Called once the operator has confirmed. */
   readonly confirmed: () => void;
 }
@@ -33,8 +36,8 @@ export const whatToDo = 'see signetctl state compare, then restore the right sto
  * Executes commands while the state store is older than the audit log: only those that inspect the
  * state or confirm it.
  */
-export async function runInStandBy(context: StandByContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
-  return answered(context, request, async () => carryOut(context, request, uid));
+export async function runInStandBy(context: StandByContext, request: AdminRequest, uid: number, peer: WaitingPeer): Promise<AdminAnswer> {
+  return answered(context, request, async () => carryOut(context, request, uid, peer));
 }
 
 export interface WithoutTokenContext extends StandingBy {
@@ -57,28 +60,35 @@ export async function answered({ log }: StandingBy, { command }: AdminRequest, w
     return { outcome: 'done', result, notes: [...notes] };
   } catch (error) {
     if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
+    if (error instanceof NotApproved) return { outcome: 'not approved', faults: [error.message] };
     const reason = reasonOf(error);
     log.error('a command of signetctl failed', { command, reason });
     return { outcome: 'failed', faults: [`${reason}; it is not certain that nothing was changed: check before you repeat the command`] };
   }
 }
 
-async function carryOut(context: StandByContext, request: AdminRequest, uid: number): Promise<Done> {
+async function carryOut(context: StandByContext, request: AdminRequest, uid: number, peer: WaitingPeer): Promise<Done> {
   const { store, config, comparison, log } = context;
   if (request.command === 'status') return { result: await standByStatus(context, { stateAge: `${ageInWords(comparison)}; ${whatToDo}` }) };
   if (request.command === 'state compare') return { result: await comparisonView(store, comparison) };
   if (request.command === 'state confirm') {
-    const done = await confirmState(store, config.audit, {
-      kind: 'administration',
-      request: randomUUID(),
-      uid,
-      command: request.command,
-    });
+    const approval = await context.approvals?.ask({ command: request.command, uid, details: confirmationWords(comparison) }, peer);
+    const entry = { kind: 'administration' as const, request: randomUUID(), uid, command: request.command, approval };
+    const done = await confirmState(store, config.audit, entry, comparison);
     log.warn('the operator confirmed a state store that is older than the audit log', { uid, records: comparison.last });
     context.confirmed();
     return done;
   }
   throw new CommandRefused(`signetd is waiting for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
+}
+
+/** What is approved, in words. */
+function confirmationWords({ log, known, last, lacking }: StateComparison): [string, string][] {
+  return [
+    ['accepts', `a state store that is older than the audit log "${log}"`],
+    ['records unknown to it', `${known + 1} to ${last}`],
+    ['changes it lacks', `${lacking.length}; signetctl state compare lists them`],
+  ];
 }
 
 export async function standByStatus(

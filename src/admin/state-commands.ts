@@ -31,14 +31,21 @@ export async function comparisonView(store: Pick<StateStore, 'run' | 'now'>, com
  * Brings a state store that is older than the audit log to the log's end, in one commit: changes in
  * the log are applied again where possible, the store's place becomes the log's end, and the record
  * of this waits in the outbox for the next start. A crash leaves all of it done, or nothing.
- * @throws {CommandRefused} if the store is not older
+ * @param seen the comparison that the operator confirms; undefined: whatever it is now
+ * @throws {CommandRefused} if the store is not older, or the comparison is another one now
  */
 export async function confirmState(
   store: StateStore,
   { directory, name }: Pick<Config['audit'], 'directory' | 'name'>,
   entry: AdministrationEntry,
+  seen?: Pick<StateComparison, 'known' | 'last' | 'lacking'>,
 ): Promise<Done> {
   const comparison = await compareState(store, { directory, name });
+  const isAsSeen =
+    seen === undefined ||
+    (comparison.known === seen.known && comparison.last === seen.last && comparison.lacking.length === seen.lacking.length);
+  // An approval may have taken minutes.
+  if (!isAsSeen) throw new CommandRefused('the state store or the audit log has changed since the service looked at it: restart signetd');
   if (!comparison.isOlder) throw new CommandRefused('the state store is not older than the audit log: there is nothing to confirm');
   const { remedies, steps } = catchUp(comparison, await store.run('listClients'), store.now());
   const { tail, file } = await findTail(directory, undefined);

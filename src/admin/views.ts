@@ -28,6 +28,22 @@ const TenantLimitsView = z.strictObject({
   perClient: ClientLimitsView,
 });
 
+/** A command that waits for the approval of a second user. */
+export const PendingView = z.strictObject({
+  id: z.string(),
+  command: z.string(),
+  /** Uid of the user who gave it. */
+  uid: z.int(),
+  /** The command and its parameters in words: label and value. */
+  details: z.array(z.tuple([z.string(), z.string()])),
+  /** SHA-256 over all of that, hexadecimal. */
+  digest: z.string(),
+  since: Time,
+  /** When it ends if nobody has approved it. */
+  until: Time,
+});
+export type PendingView = z.output<typeof PendingView>;
+
 /** A registered client, as signetctl shows it. */
 export const ClientView = z.strictObject({
   name: z.string(),

@@ -14,6 +14,8 @@ export interface AnnouncedUse {
   readonly use: string;
   /** If it is a certificate. */
   readonly certificate?: CertificateDetails | undefined;
+  /** The whole message, unless only its digest is known. */
+  readonly message?: Uint8Array | undefined;
 }
 
 /**
@@ -29,7 +31,8 @@ export function announcingToken(token: Token, announce: (use: AnnouncedUse) => P
     createKey: async (id, type) => token.createKey(id, type),
     destroyKey: async (id) => token.destroyKey(id),
     async signAsService(id, algorithm, message) {
-      await announce({ use: signUse(id, algorithm, hash(algorithm.hash, message, 'buffer')), certificate: certificateIn(message) });
+      const use = signUse(id, algorithm, hash(algorithm.hash, message, 'buffer'));
+      await announce({ use, certificate: certificateIn(message), message });
       return token.signAsService(id, algorithm, message);
     },
     async signDigests(id, algorithm, digests) {

@@ -35,6 +35,8 @@ export interface AuditLogOptions extends CheckpointOptions {
   readonly outbox?: Outbox | undefined;
   /** Syslog server that receives a copy of each record. */
   readonly syslog?: SyslogConfig | undefined;
+  /** `admin.approvals`, for the record of the start. */
+  readonly approvals?: number | undefined;
 }
 
 /** The hash-chained log with its checkpoints. See docs/audit.md. */
@@ -271,7 +273,8 @@ export class AuditLog implements Audit {
   }
 
   async #start(cutBytes: number): Promise<void> {
-    const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
+    const { approvals } = this.#options;
+    const entry = { kind: 'start' as const, approvals, cutBytes: cutBytes === 0 ? undefined : cutBytes };
     // If the disk is full, the group writer has logged it and tries again.
     await this.#writer.append(entry).catch(() => undefined);
     await this.#late.find(this.#options.directory, { ...this.#chain.tail, file: this.#chain.file });

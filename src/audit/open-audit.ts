@@ -35,7 +35,12 @@ export interface RunningAudit extends Audit {
 /** Opens the configured audit log, with its key on the token and its memory in the state store. */
 export async function openAudit(
   { enabled, ...config }: Config['audit'],
-  { store, token, log }: { readonly store: StateStore; readonly token: AuditToken; readonly log: Logger },
+  {
+    store,
+    token,
+    log,
+    approvals,
+  }: { readonly store: StateStore; readonly token: AuditToken; readonly log: Logger; readonly approvals?: number },
 ): Promise<RunningAudit> {
   if (!enabled) {
     log.warn('the audit log is switched off');
@@ -54,7 +59,7 @@ export async function openAudit(
     memory: storedMemory(store, config.name),
     outbox: new Outbox(store, config.name),
     accountHeads: async () => token.accountHeads(),
-    log,
+    ...{ log, approvals },
   });
 }
 

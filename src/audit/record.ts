@@ -132,12 +132,29 @@ export interface AdministrationEntry {
   readonly newestRecord?: string | undefined;
   /** For `state copy`: the stores, and the number of rows that were copied and compared. */
   readonly copied?: { readonly from: string; readonly to: string; readonly rows: number } | undefined;
+  /** The approval that the command had, or that the record is about. */
+  readonly approval?: ApprovalDetails | undefined;
+  /** For a change of a key's purpose: its CKA_ID before, and the purpose. */
+  readonly purpose?: { readonly keyId: string; readonly purpose: string } | undefined;
   /** As for a request. */
   readonly effects?: readonly Effect[] | undefined;
   /** Reason for a refusal or a failure. */
   readonly fault?: string | undefined;
   /** Changes committed to the state store if a crash or a full disk prevented its own record. */
   readonly replayed?: string | undefined;
+}
+
+/** What a record says of a command that a second user approves. */
+export interface ApprovalDetails {
+  /** Identifier of the request, as `signetctl approvals` shows it. */
+  readonly id: string;
+  readonly command: string;
+  /** SHA-256 over the request as it was shown to the approver, hexadecimal. */
+  readonly digest: string;
+  /** Uid of the user who gave the command. */
+  readonly asked: number;
+  /** Uid of the user who approved it. */
+  readonly approved?: number | undefined;
 }
 
 /** What a record says of a certificate (RFC 5280 §4.1.2). */
@@ -225,6 +242,8 @@ export interface CloseEntry {
 
 export interface StartEntry {
   readonly kind: 'start';
+  /** `admin.approvals`: the users whom commands with far effects need. Absent in logs of earlier versions. */
+  readonly approvals?: number | undefined;
   /** Length of the half-written line that the start removed. */
   readonly cutBytes?: number | undefined;
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { AdminRequest } from '../admin/protocol.ts';
+import { AdminRequest, type RequestOf } from '../admin/protocol.ts';
 import { ClientView } from '../admin/views.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/config.ts';
@@ -45,10 +45,10 @@ export function registrationOf(client: {
   /** DER, base64. */
   readonly certificate: string;
   readonly replace?: boolean;
-}): AdminRequest {
+}): RequestOf<'client add'> {
   const parsed = AdminRequest.safeParse({ command: 'client add', replace: false, ...client });
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
+  if (parsed.success && parsed.data.command === 'client add') return parsed.data;
+  const faults = (parsed.error?.issues ?? []).map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
   throw new CommandError(exitCodes.usage, faults.join('\n'));
 }
 

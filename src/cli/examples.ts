@@ -9,6 +9,9 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['doctor', ['signetctl doctor']],
   ['reload', ['signetctl reload']],
   ['console', ['signetctl console']],
+  ['approvals', ['signetctl approvals']],
+  ['approve', ['signetctl approve k7fm3qzd']],
+  ['refuse', ['signetctl refuse k7fm3qzd']],
   [
     'setup',
     [

@@ -15,6 +15,8 @@ export const exitCodes = {
   signatureInvalid: 7,
   /** setup waits for a certificate from outside. */
   waiting: 8,
+  /** A second user refused the command, or none approved it in time (admin.approvals). */
+  notApproved: 9,
   internalError: 70,
   /** The configuration cannot be used; the daemon uses the same code. */
   configuration: 78,
@@ -32,6 +34,7 @@ export const failures: readonly { readonly exitCode: number; readonly code: stri
   { exitCode: exitCodes.serviceUnreachable, code: 'service-unreachable', meaning: 'signetd is needed, but does not answer' },
   { exitCode: exitCodes.signatureInvalid, code: 'signature-invalid', meaning: 'twoddoc decode: the signature is not valid' },
   { exitCode: exitCodes.waiting, code: 'waiting', meaning: 'setup waits for a certificate from outside' },
+  { exitCode: exitCodes.notApproved, code: 'not-approved', meaning: 'a second user refused the command, or none approved it in time' },
   { exitCode: exitCodes.internalError, code: 'internal-error', meaning: 'internal error in signetctl' },
   { exitCode: exitCodes.configuration, code: 'configuration-invalid', meaning: 'the configuration is not valid' },
 ];

@@ -71,6 +71,7 @@ export function programOf(end: (exitCode: number) => void): Command {
   };
 
   addServiceCommands(program, runs);
+  addApprovalCommands(program, runs);
   addSetupCommands(program, runs);
   addClientCommands(program, runs);
   addKeyCommands(program, runs);
@@ -118,6 +119,34 @@ function addClockCommands(program: Command, runs: Runs): void {
     clock.command('confirm').description('let a waiting service go on with a clock that is behind the newest audit record'),
     async () => import('./clock.ts'),
     ({ clockConfirm }) => [NoOptions, clockConfirm],
+  );
+}
+
+/** The commands of the user who approves those of others. */
+function addApprovalCommands(program: Command, runs: Runs): void {
+  const digest = ['--digest <digest>', 'decide without a question, if the request has this digest (64 hexadecimal digits)'] as const;
+  runs(
+    program.command('approvals').description('list the commands that wait for a second user'),
+    async () => import('./approvals.ts'),
+    ({ listApprovals }) => [NoOptions, listApprovals],
+  );
+  runs(
+    program
+      .command('approve')
+      .description('approve a command of another user, after showing it')
+      .argument('<id>', 'id of the request')
+      .option(...digest),
+    async () => import('./approvals.ts'),
+    ({ DecisionOptions, approve }) => [DecisionOptions, approve],
+  );
+  runs(
+    program
+      .command('refuse')
+      .description('refuse a command of another user, after showing it')
+      .argument('<id>', 'id of the request')
+      .option(...digest),
+    async () => import('./approvals.ts'),
+    ({ DecisionOptions, refuse }) => [DecisionOptions, refuse],
   );
 }
 

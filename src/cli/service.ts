@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { AdminFailure, askService, NotRunning } from '../admin/ask.ts';
-import { type AdminRequest, CommandRefused } from '../admin/protocol.ts';
+import { constants } from 'node:os';
+import { AdminFailure, askService, Interrupted, NotRunning } from '../admin/ask.ts';
+import { type AdminRequest, type AdminWaiting, CommandRefused } from '../admin/protocol.ts';
 import { loadAdminConfig, loadFoundations, type Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { readStateStore } from '../state/threaded-store.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
+import { printNote } from './outcome.ts';
 
 export interface Answered<T> {
   readonly result: T;
@@ -51,15 +53,29 @@ export async function look<T>(
 }
 
 /** The same without advice. @throws {NotRunning} @throws {CommandError} */
-export async function answerOf<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
+export async function answerOf<T>(
+  configPath: string,
+  request: AdminRequest,
+  schema: Schema<T>,
+  socket: 'admin' | 'approvals' = 'admin',
+): Promise<Answered<T>> {
   try {
-    const answer = await askService(loadAdminConfig(configPath).socketPath, request);
+    const { socketPath, approvalSocketPath } = loadAdminConfig(configPath);
+    const answer = await askService(socket === 'admin' ? socketPath : approvalSocketPath, request, sayWaiting);
     if (answer.outcome === 'done') return { result: schema.parse(answer.result), notes: answer.notes };
-    throw new CommandError(answer.outcome === 'refused' ? exitCodes.refused : exitCodes.faultFound, answer.faults.join('\n'));
+    throw new CommandError(failureCodes[answer.outcome], answer.faults.join('\n'));
   } catch (error) {
     if (error instanceof AdminFailure) throw new CommandError(exitCodes.serviceUnreachable, error.message);
+    if (error instanceof Interrupted) throw new CommandError(128 + constants.signals[error.signal], error.message);
     throw error;
   }
+}
+
+const failureCodes = { refused: exitCodes.refused, failed: exitCodes.faultFound, 'not approved': exitCodes.notApproved };
+
+/** Says what somebody else must run. */
+function sayWaiting({ id, until, approvers }: AdminWaiting): void {
+  printNote(`request ${id} waits until ${until} for another user of the group ${approvers}, who runs: signetctl approve ${id}`);
 }
 
 async function withStore<T>({ state }: Pick<Config, 'state'>, read: (store: StateStore) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { absoluteAuthority, AuthorityName, CertificateAuthority, ClientAuthority
 import { ConfigError } from './config-error.ts';
 import { LimitsConfig, SessionsConfig } from './limits-config.ts';
 import { tenantLimitFaults } from './limits-in-force.ts';
-import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
+import { absoluteAdmin, absoluteListeners, AdminConfig, adminFaults, ListenersConfig } from './listeners-config.ts';
 import { absoluteTenant, TenantConfig } from './tenant-config.ts';
 import { absoluteDocuments, DocumentsConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
@@ -157,7 +157,7 @@ function configOf(file: YamlFile): Config {
   if (socketGroup !== undefined && socketPath === undefined) {
     faults.push('listeners.operations.socketGroup: socketGroup requires socketPath');
   }
-  faults.push(...cscRootFaults(config.paths));
+  faults.push(...cscRootFaults(config.paths), ...adminFaults(config));
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
   const lines = [
     ...faults.map((fault) => file.faultOf(fault)),
@@ -216,7 +216,7 @@ export function loadTokenConfig(path: string): TokenConfig {
  */
 export function loadAdminConfig(path: string): AdminConfig {
   const { admin } = parseMembers(z.object({ admin: AdminConfig.prefault({}) }), YamlFile.read(path));
-  return { ...admin, socketPath: resolve(dirname(resolve(path)), admin.socketPath) };
+  return absoluteAdmin(admin, dirname(resolve(path)));
 }
 
 function absoluteAudit({ syslog, ...audit }: Config['audit'], base: string): Config['audit'] {
@@ -232,7 +232,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: withServiceUser(absoluteState(config.state, base), config.token.clientUser, resolve(base, config.audit.directory)),
     audit: absoluteAudit(config.audit, base),
     sessions: { ...config.sessions, scratchDirectory: resolve(base, config.sessions.scratchDirectory) },
-    admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    admin: absoluteAdmin(config.admin, base),
     documents: absoluteDocuments(config.documents, base),
     ...(config.transferStore === undefined ? {} : { transferStore: absoluteTransferStore(config.transferStore, base) }),
     identityProviders: Object.fromEntries(

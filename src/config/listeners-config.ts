@@ -139,8 +139,40 @@ export const AdminConfig = z.strictObject({
   group: Account.default('signetd-admin').describe(
     'Group admitted by `access: group`, by name or number. The user of the service must be a member. Use a group for this purpose only.',
   ),
+  approvals: z
+    .union([z.literal(1), z.literal(2)])
+    .default(1)
+    .describe(
+      'Number of users whom a command needs that signs with the key of a CA, admits a client, changes the purpose of a key, removes records of the audit log or confirms a state store. 2: it waits until a member of `approvers` has approved it.',
+    ),
+  approvers: Account.default('signetd-approvers').describe(
+    'Group whose members approve commands of others, by name or number; never `group`. The user of the service must be a member. Use a group for this purpose only.',
+  ),
+  approvalSocketPath: z
+    .string()
+    .min(1)
+    .default('/run/signetd/approvals.sock')
+    .describe('Unix socket for signetctl approvals, approve and refuse, with `approvals: 2` (mode 0660, for `approvers`).'),
+  approvalMinutes: z.number().positive().max(1440).default(15).describe('Minutes for which a command waits for its approval.'),
 });
 export type AdminConfig = z.output<typeof AdminConfig>;
+
+/** Makes the paths absolute. */
+export function absoluteAdmin(admin: AdminConfig, base: string): AdminConfig {
+  const { socketPath, approvalSocketPath } = admin;
+  return { ...admin, socketPath: resolve(base, socketPath), approvalSocketPath: resolve(base, approvalSocketPath) };
+}
+
+/** Returns the faults of the settings for approvals. */
+export function adminFaults({ admin, audit }: { readonly admin: AdminConfig; readonly audit: { readonly enabled: boolean } }): string[] {
+  const { approvals, group, approvers, socketPath, approvalSocketPath } = admin;
+  if (approvals === 1) return [];
+  return [
+    ...(audit.enabled ? [] : ['admin.approvals: 2 requires the audit log (audit.enabled), which names both users']),
+    ...(approvers === group ? ['admin.approvers: must be another group than admin.group'] : []),
+    ...(approvalSocketPath === socketPath ? ['admin.approvalSocketPath: must be another path than admin.socketPath'] : []),
+  ];
+}
 
 /** Makes the paths absolute. */
 export function absoluteListeners(listeners: ListenersConfig, base: string): ListenersConfig {

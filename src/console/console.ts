@@ -190,7 +190,7 @@ async function viewed<T>(
 
 /** Executes a command as signetctl does: it is recorded with the operator. @throws {Problem} */
 async function commanded(administration: AdminContext, request: AdminRequest, uid: number): Promise<unknown> {
-  const answered = await runCommand(administration, request, uid, 'console');
+  const answered = await runCommand(administration, request, uid, { via: 'console' });
   if (answered.outcome === 'done') return answered.result;
   throw new Problem(answered.outcome === 'refused' ? 409 : 503, answered.faults.join('; '));
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isClockConfirmed, runWhileClockIsBehind } from '../admin/clock-commands.ts';
 import { clockBehindMaxMs, newestRecordAt } from '../audit/newest-record.ts';
 import { clockMetrics } from '../telemetry/storage-metrics.ts';
+import { loggedIn, openApprovals } from './administration.ts';
 import { databaseThread, standBy, type Start } from './stand-by.ts';
 
 const clockPollMs = 1000;
@@ -22,8 +23,10 @@ export async function standByWhileClockIsBehind(start: Start): Promise<void> {
   log.error('the service is not ready until its clock is right', { reason: reason() });
   clockMetrics(metrics.registry, () => newest);
   const confirmed = Promise.withResolvers<number>();
+  const approvals = openApprovals(config.admin, loggedIn(log));
   const context = {
     ...start,
+    approvals,
     newestRecordAt: newest,
     reason,
     confirmed: () => {
@@ -33,7 +36,8 @@ export async function standByWhileClockIsBehind(start: Start): Promise<void> {
   await standBy(start, {
     refusal: 'the service waits for the right time',
     fault: () => ({ part: 'clock', reason: reason() }),
-    run: async (request, uid) => runWhileClockIsBehind(context, request, uid),
+    run: async (request, uid, peer) => runWhileClockIsBehind(context, request, uid, peer),
+    approvals,
     over: Promise.race([confirmed.promise, right(newest)]),
     vitalSigns: [databaseThread(store)],
   });

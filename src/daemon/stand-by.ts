@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AdminSocket } from '../admin/admin-socket.ts';
-import type { AdminAnswer, AdminRequest } from '../admin/protocol.ts';
+import type { RunCommand } from '../admin/admin-socket.ts';
+import type { Approvals } from '../admin/approvals.ts';
 import { runInStandBy, runWithoutToken, whatToDo } from '../admin/stand-by-commands.ts';
 import { noAudit } from '../audit/audit.ts';
 import { ageInWords, compareState } from '../audit/compare-state.ts';
@@ -18,6 +18,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { processMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import type { TokenUnavailable } from '../token/token.ts';
+import { loggedIn, openAdministration, openApprovals } from './administration.ts';
 import { listenAll, watchServers } from './listeners.ts';
 import type { Parts } from './parts.ts';
 import { stopAtSignals } from './stopping.ts';
@@ -50,7 +51,9 @@ interface Waiting {
   /** The part that is not ready, and why at this moment. */
   readonly fault: () => { readonly part: string; readonly reason: string };
   /** Executes commands of signetctl. Undefined: signetctl is to find no service. */
-  readonly run?: (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
+  readonly run?: RunCommand;
+  /** With `admin.approvals: 2`, where something must be confirmed. */
+  readonly approvals?: Approvals | undefined;
   /** Resolves when the next process can go on, with the exit code of this one. */
   readonly over: Promise<number>;
   readonly vitalSigns: readonly VitalSign[];
@@ -70,10 +73,12 @@ export async function standByWhileOlder(start: Start): Promise<void> {
   if (!comparison.isOlder) return;
   const age = ageInWords(comparison);
   log.error('the service is not ready until an operator decides', { reason: age, todo: whatToDo });
+  const approvals = openApprovals(config.admin, loggedIn(log));
   const confirmed = Promise.withResolvers<number>();
   const context = {
     ...start,
     comparison,
+    approvals,
     confirmed: () => {
       confirmed.resolve(0);
     },
@@ -81,7 +86,8 @@ export async function standByWhileOlder(start: Start): Promise<void> {
   await standBy(start, {
     refusal: 'the service waits for its operator',
     fault: () => ({ part: 'stateAge', reason: `${age}; ${whatToDo}` }),
-    run: async (request, uid) => runInStandBy(context, request, uid),
+    run: async (request, uid, peer) => runInStandBy(context, request, uid, peer),
+    approvals,
     over: confirmed.promise,
     vitalSigns: [databaseThread(store)],
   });
@@ -171,8 +177,8 @@ export async function standBy({ config, log, manager, sockets, draining, metrics
   const watchdog = new Watchdog(manager, waiting.vitalSigns, (name, reason) => {
     log.error('a part of the service no longer responds', { name, reason });
   });
-  const adminSocket = waiting.run === undefined ? undefined : await AdminSocket.open(config.admin, log, waiting.run);
-  if (adminSocket !== undefined) parts.opened('admin socket', adminSocket, async () => adminSocket.close());
+  const { run, approvals } = waiting;
+  const adminSocket = run === undefined ? undefined : await openAdministration(config.admin, { log, parts, run, approvals });
   const stop = stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },
     drainSeconds: () => config.limits.drainSeconds,

@@ -1,3 +1,5 @@
+import { ApprovedCommands } from '../admin/approved-commands.ts';
+import { runCommand } from '../admin/commands.ts';
 import { reloadBySignal } from '../admin/reload.ts';
 import { openAudit, type RunningAudit } from '../audit/open-audit.ts';
 import { checkProfiles } from '../certificates/profile-check.ts';
@@ -48,7 +50,7 @@ import { SignIns } from '../console/sign-ins.ts';
 import { addressOf } from '../service/listen.ts';
 import { consoleLinks, consoleMounts } from './open-console.ts';
 import { standByWhileClockIsBehind } from './clock-stand-by.ts';
-import { heldHangUps, openAdministration } from './administration.ts';
+import { heldHangUps, openAdministration, openApprovals, recordedIn } from './administration.ts';
 import { listenAll, openApiListener, watchServers, type Servers } from './listeners.ts';
 import { openDocuments } from './open-documents.ts';
 import { openKeys, startKeyUpkeep } from './open-keys.ts';
@@ -145,7 +147,11 @@ async function openServices(base: Base): Promise<OpenedServices> {
   const waited = threadMetrics(registry, laneNames);
   const threads = parts.opened('work threads', new WorkThreads({ waited }), async (opened) => opened.stop());
   threadGauges(registry, laneNames, (lane) => threads.waiting(lane));
-  const audit = parts.opened('audit log', await openAudit(config.audit, { store, token, log }), async (opened) => opened.stop());
+  const audit = parts.opened(
+    'audit log',
+    await openAudit(config.audit, { store, token, log, approvals: config.admin.approvals }),
+    async (opened) => opened.stop(),
+  );
   outsideUses.recordIn(audit);
   const isTokenBusy = (): boolean => token.waiting > 0;
   const keys = await openKeys({ store, token: recordedToken, isTokenBusy, threads, metrics, log, audit }, inForce);
@@ -227,10 +233,12 @@ async function serve(
       opened.stop();
     },
   );
-  const looked = { draining, token, store, audit, services, published, transfers, reminders, limits };
-  const health = serviceHealth({ ...looked, apiTls: apiListener.tls });
+  const { tls: apiTls } = apiListener;
+  const health = serviceHealth({ draining, token, store, audit, services, apiTls, published, transfers, reminders, limits });
   const signIns = new SignIns();
+  const approvals = openApprovals(config.admin, recordedIn(audit));
   const administration = {
+    approved: approvals && new ApprovedCommands(approvals, () => reloader.config),
     ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
     apiAddress: () => (apiListener.server.listening ? addressOf(apiListener.server) : undefined),
@@ -249,7 +257,10 @@ async function serve(
     public: published.server(config),
   };
   watchServers(servers, { draining, parts });
-  const adminSocket = await openAdministration(config.admin, administration, parts);
+  const adminSocket = await openAdministration(config.admin, {
+    ...{ log, parts, approvals },
+    run: async (request, uid, peer) => runCommand(administration, request, uid, { peer }),
+  });
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },
     { name: 'token client', check: token.checkSupervised.bind(token) },

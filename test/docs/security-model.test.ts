@@ -187,6 +187,12 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'keep another administrator out': [
       'admin/socket.test.ts: has room for an operator, however many silent connections another user opens',
     ],
+    'with `admin.approvals: 2`, have a command carried out': [
+      'admin/four-eyes.test.ts: a command waits for a user of the other group',
+      'admin/four-eyes.test.ts: nobody approves their own command',
+      'admin/four-eyes.test.ts: of two decisions at once, one counts',
+      'admin/four-eyes.test.ts: signs a CA certificate once the very certificate is approved',
+    ],
   },
   "Somebody who controls the daemon's process": {
     'copy a private key': ['token/token-client.test.ts: makes private keys sensitive, never extractable and for signing alone'],

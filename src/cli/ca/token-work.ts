@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyUsingCommand } from '../../admin/protocol.ts';
+import type { KeyUsingCommand, Registration } from '../../admin/protocol.ts';
 import { announcingToken, type AnnouncedUse } from '../../audit/announced-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
@@ -17,7 +17,7 @@ import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { macUse } from '../../token/uses.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { commandLog } from './command-log.ts';
-import { useRecords, type UseRecords } from './use-records.ts';
+import { checkNeedsNoApproval, useRecords, type UseRecords } from './use-records.ts';
 
 /** The token as used by an operator's command. */
 export interface OperatorToken extends Token, Pick<TokenClient, 'assignPurpose' | 'macKey' | 'expectMacKey'> {
@@ -34,14 +34,16 @@ export interface OperatorToken extends Token, Pick<TokenClient, 'assignPurpose' 
  * needs the PIN; the service's host may run beside it. Each signature is recorded in the audit log
  * before it is made.
  * @param command of signetctl, such as `ca certify`
- * @throws {CommandError} also where a signature cannot be recorded
+ * @param registers the client that the command registers with the certificate that it signs
+ * @throws {CommandError} also where a signature cannot be recorded, or is not approved
  */
 export async function withOperatorToken<T>(
   configPath: string,
   command: KeyUsingCommand,
   work: (token: OperatorToken) => Promise<T>,
+  registers?: Registration,
 ): Promise<T> {
-  return withHostOfOwn(configPath, work, useRecords(configPath, command));
+  return withHostOfOwn(configPath, work, useRecords(configPath, command, { registers }));
 }
 
 async function withHostOfOwn<T>(configPath: string, work: (token: OperatorToken) => Promise<T>, records: UseRecords): Promise<T> {
@@ -71,7 +73,10 @@ async function withHostOfOwn<T>(configPath: string, work: (token: OperatorToken)
       },
       announce: async (use) => records.record(use),
       macKey: token.macKey,
-      assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose),
+      async assignPurpose(id, purpose) {
+        await records.recordPurpose(id, purpose);
+        return token.assignPurpose(id, purpose);
+      },
       expectMacKey: (check) => {
         token.expectMacKey(check);
       },
@@ -111,6 +116,7 @@ export async function withNewKeys<T>(
   kinds: readonly KeyKind[],
   work: (token: OperatorToken, ids: readonly KeyId[], store: StateStore) => Promise<T>,
 ): Promise<T> {
+  checkNeedsNoApproval(configPath, command);
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, commandLog).catch((error: unknown) => {
     const reason = reasonOf(error);
@@ -134,7 +140,7 @@ export async function withNewKeys<T>(
         throw error;
       }
     };
-    return await withHostOfOwn(configPath, makeKeys, useRecords(configPath, command, store));
+    return await withHostOfOwn(configPath, makeKeys, useRecords(configPath, command, { opened: store }));
   } finally {
     await store.close();
   }

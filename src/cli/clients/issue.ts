@@ -32,7 +32,7 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
   const days = daysOf(options.days, '--days');
   const subject = commonNameOf(name, '--name');
   const keyType = tlsKeyTypeOf(options.keyType, '--key-type');
-  registrationOf({ name, tenant, roles, certificate: 'AA==' });
+  const registration = registrationOf({ name, tenant, roles, certificate: 'AA==' });
   checkTenant(configPath, tenant, 'is configured');
   const { result: clients } = await ask(configPath, { command: 'client list' }, z.array(ClientView));
   if (clients.some((client) => client.name === name)) {
@@ -43,8 +43,11 @@ export async function clientIssue(configPath: string, options: z.output<typeof I
   }
   const key = options.csr === undefined ? newTlsKey(keyType) : requestedKey(options.csr);
   const { subjectPublicKeyInfo } = key;
-  const der = await withOperatorToken(configPath, 'client issue', async (token) =>
-    certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
+  const der = await withOperatorToken(
+    configPath,
+    'client issue',
+    async (token) => certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
+    { name, tenant, roles: registration.roles, replace: false },
   );
   const files = writeClientFiles({ directory, name }, der, key, [authority.certificate, ...authority.crossCertificates]);
   try {

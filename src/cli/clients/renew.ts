@@ -42,13 +42,17 @@ export async function clientRenew(configPath: string, options: RenewOptions): Pr
   }
   const { subjectPublicKeyInfo } = key;
   const subject = commonNameOf(client.name, 'the name of the client');
-  const der = await withOperatorToken(configPath, 'client renew', async (token) =>
-    certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
+  const { tenant, roles } = client;
+  const registration = registrationOf({ name: client.name, tenant, roles, certificate: 'AA==', replace: isSameKey });
+  const der = await withOperatorToken(
+    configPath,
+    'client renew',
+    async (token) => certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
+    { name: client.name, tenant, roles: registration.roles, replace: isSameKey },
   );
   const name = `${client.name}-${new Date().toISOString().slice(0, 10)}`;
   const files = writeClientFiles({ directory: options.directory, name }, der, key, [authority.certificate, ...authority.crossCertificates]);
   try {
-    const { tenant, roles } = client;
     const certificate = Buffer.from(der).toString('base64');
     const request = registrationOf({ name: client.name, tenant, roles, certificate, replace: isSameKey });
     const { result, notes } = await ask(configPath, request, ClientView);
