@@ -15,7 +15,6 @@ import type { Express } from 'express';
 import { mountDocumentation } from '../http/documentation/mount.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
-import type { ReloadableTls } from '../http/tls/reload.ts';
 import { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -29,7 +28,6 @@ import { Sessions } from '../signatures/sessions/sessions.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
-import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
 import {
   auditMetrics,
@@ -59,7 +57,7 @@ import type { Parts } from './parts.ts';
 import { PublishedServices } from './published-services.ts';
 import { serviceHealth } from './readiness.ts';
 import { ReloadedLimits } from './reloaded-limits.ts';
-import { Reminders } from './reminders.ts';
+import { openReminders } from './open-reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { checkStartFiles } from './start-files.ts';
 import { standByWhileOlder, standByWithoutToken } from './stand-by.ts';
@@ -283,20 +281,6 @@ async function serve(
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
-}
-
-/** Reminds of what ends, and shows the ends of client certificates as metrics. */
-function openReminders(
-  { reloader, metrics, log }: Pick<Base, 'reloader' | 'metrics' | 'log'>,
-  { clients, published }: Pick<OpenedServices, 'clients' | 'published'>,
-  tls: Pick<ReloadableTls, 'faults' | 'warnings'>,
-): Reminders {
-  const config = (): Config => reloader.config;
-  const others = (): Record<string, string> => ({ ...tls.warnings(), ...tls.faults() });
-  const made = new Reminders({ config, clients: () => clients.certificates, renewed: () => published.ends(config()), others, log });
-  clientMetrics(metrics.registry, () => clients.certificates);
-  configuredCertificateMetrics(metrics.registry, () => made.configured);
-  return made;
 }
 
 /** Loads what pictures of 2D-Doc need, so that no request waits for it. */

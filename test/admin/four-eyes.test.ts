@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -404,6 +404,35 @@ describe.skipIf(notRoot !== undefined)(`signetctl with admin.approvals: 2${skipN
       expect(await waiting()).toEqual([]);
       expect(await decide(nobody, nogroup, 'approve', { id, digest }).answer).toMatchObject({ outcome: 'refused' });
       expect(recordsOf(id).at(-1)).toContain('approval withdrawn');
+    }
+  });
+
+  it('a state store that is older than the log is confirmed only by two, twice in a row', async () => {
+    for (let round = 0; round < 2; round += 1) {
+      await service.daemon.stop();
+      const { directory } = service.environment;
+      const files = readdirSync(directory).filter((name) => /^state\.sqlite(?:-wal|-shm)?$/.test(name));
+      for (const name of files) copyFileSync(join(directory, name), join(output, name));
+      await service.daemon.start();
+      const given = give(daemon, daemonGroup, adminPath(), { command: 'client revoke', client: `round ${round}` });
+      expect(await given.answer).toMatchObject({ outcome: 'done' });
+      await service.daemon.stop();
+      for (const name of readdirSync(directory)) if (name.startsWith('state.sqlite')) rmSync(join(directory, name));
+      for (const name of files) copyFileSync(join(output, name), join(directory, name));
+      expect((await service.daemon.startAndAsk()).text).toContain('older than the audit log');
+      const refused = give(0, 0, adminPath(), { command: 'state confirm' });
+      expect(await decide(nobody, nogroup, 'refuse', await theOne()).answer).toMatchObject({ outcome: 'done' });
+      expect((await refused.answer)?.outcome).toBe('not approved');
+      const confirmed = give(0, 0, adminPath(), { command: 'state confirm' });
+      const pending = await theOne();
+      expect(await decide(0, 0, 'approve', pending).answer).toMatchObject({ outcome: 'refused' });
+      expect(pending.details[0]).toEqual(['accepts', expect.stringContaining('older than the audit log')]);
+      expect(await decide(nobody, nogroup, 'approve', pending).answer).toMatchObject({ outcome: 'done' });
+      expect(await confirmed.answer).toMatchObject({ outcome: 'done' });
+      expect(await service.daemon.ended()).toBe(0);
+      await service.daemon.start();
+      expect(recordsOf(pending.id)).toEqual([`state confirm by 0, asked by 0, approved by ${nobody}`]);
+      expect(await clientNames()).not.toContain(`round ${round}`);
     }
   });
 
