@@ -26,6 +26,7 @@ export function addSetupCommands(program: Command, runs: Runs): void {
     .option('--yes', 'do not ask whether to carry out the plan')
     .option('--plan-only', 'show the plan and change nothing')
     .option('--overwrite', 'replace an existing configuration, which is kept under another name')
+    .option('--container <directory>', 'write what a container mounts to this directory, as the user of the container, without systemd')
     .option('--start-over', 'forget an unfinished setup; what it made stays');
   runs(
     command,

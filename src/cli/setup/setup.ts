@@ -36,6 +36,7 @@ export const SetupOptions = z.object({
   planOnly: z.boolean().default(false),
   overwrite: z.boolean().default(false),
   startOver: z.boolean().default(false),
+  container: text,
 });
 type SetupOptions = z.output<typeof SetupOptions>;
 
@@ -58,6 +59,11 @@ async function prepared(options: SetupOptions): Promise<Outcome> {
   const asks = !options.unattended && isTerminal();
   if (!asks && !options.unattended && !options.planOnly)
     throw new CommandError(exitCodes.usage, 'there is no terminal to ask on: give every answer as an option, and --unattended');
+  if (options.container !== undefined) {
+    if (options.planOnly) throw new CommandError(exitCodes.usage, '--plan-only is not for --container, which changes nothing outside of its directory');
+    const { containerSetup } = await import('./container.ts');
+    return containerSetup(options.container, await answersOf(options, undefined, asks), options.pinFile);
+  }
   checkMachine();
   if (options.startOver) forgetProgress();
   const earlier = earlierProgress();
