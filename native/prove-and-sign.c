@@ -110,6 +110,9 @@ struct fault {
   size_t made;
 };
 
+/* The number of the MAC key follows the MAC (src/token/mac-generation.ts), but for key 0. */
+enum { MAC_BYTES = 32, GENERATION_BYTES = 4 };
+
 static size_t read_u16(const unsigned char *bytes) { return (size_t)bytes[0] << 8 | bytes[1]; }
 
 static void write_u32(unsigned char *bytes, size_t value) {
@@ -119,8 +122,13 @@ static void write_u32(unsigned char *bytes, size_t value) {
   bytes[3] = (unsigned char)value;
 }
 
-/* Reads a proof from the beginning of the bytes; returns its length, or 0 if it is not usual. */
-static size_t read_proof(const unsigned char *bytes, size_t length, struct proof *proof) {
+static uint32_t read_u32(const unsigned char *bytes) { return (uint32_t)read_u16(bytes) << 16 | (uint32_t)read_u16(bytes + 2); }
+
+/*
+ * Reads a proof from the beginning of the bytes; returns its length, or 0 if it is not usual: its MAC
+ * must be of the MAC key with this number.
+ */
+static size_t read_proof(const unsigned char *bytes, size_t length, uint32_t generation, struct proof *proof) {
   if (length < PROOF_FIXED_BYTES) return 0;
   proof->role = bytes[0];
   proof->kind = bytes[1];
@@ -131,6 +139,10 @@ static size_t read_proof(const unsigned char *bytes, size_t length, struct proof
   proof->secret = proof->mac + proof->mac_bytes;
   size_t whole = PROOF_FIXED_BYTES + proof->mac_bytes + proof->secret_bytes;
   if (whole > length || proof->secret_bytes > SECRET_MAX_BYTES || proof->kind < FIRST_KIND || proof->kind > LAST_KIND) return 0;
+  size_t suffix_bytes = generation == 0 ? 0 : GENERATION_BYTES;
+  if (proof->mac_bytes != MAC_BYTES + suffix_bytes) return 0;
+  if (suffix_bytes != 0 && read_u32(proof->mac + MAC_BYTES) != generation) return 0;
+  proof->mac_bytes = MAC_BYTES;
   return whole;
 }
 
@@ -138,7 +150,7 @@ static size_t read_proof(const unsigned char *bytes, size_t length, struct proof
  * Reads a request of the usual form: a caller's key, digests, one candidate that signs, and perhaps
  * a proof that must verify in addition.
  */
-static bool read_request(struct bytes body, size_t values_max, struct request *request) {
+static bool read_request(struct bytes body, size_t values_max, uint32_t generation, struct request *request) {
   if (body.length < DIGESTS || body.data[0] != CALLERS_KEY || body.data[HAS_PROOFS] == 0) return false;
   if (body.data[SCHEME] >= SCHEMES || body.data[HASH] >= HASH_COUNT) return false;
   request->key_id = body.data;
@@ -156,12 +168,12 @@ static bool read_request(struct bytes body, size_t values_max, struct request *r
   if (request->digest_count == 0 || request->digest_count > values_max) return false;
   size_t offset = DIGESTS + request->digest_count * request->hash->digest_bytes;
   if (offset >= body.length) return false;
-  size_t length = read_proof(body.data + offset, body.length - offset, &request->candidate);
+  size_t length = read_proof(body.data + offset, body.length - offset, generation, &request->candidate);
   if (length == 0 || request->candidate.role != ROLE_SIGNS || !lets_sign(request->candidate.kind)) return false;
   offset += length;
   request->has_also = offset < body.length;
   if (!request->has_also) return true;
-  length = read_proof(body.data + offset, body.length - offset, &request->also);
+  length = read_proof(body.data + offset, body.length - offset, generation, &request->also);
   return length != 0 && request->also.role == ROLE_ALSO && offset + length == body.length;
 }
 
@@ -277,29 +289,31 @@ static bool read_handle(napi_env env, napi_value value, CK_ULONG *handle) {
 }
 
 /*
- * The function that `open` returns: (session, macKey, key, body, answer). Returns the length of the
+ * The function that `open` returns: (session, macKey, key, body, answer, generation). Returns the length of the
  * answer, which it writes; WRONG if a secret is wrong; UNUSUAL if the request is left to the
  * caller.
  */
 static napi_value js_prove_and_sign(napi_env env, napi_callback_info info) {
-  napi_value arguments[5];
-  size_t count = 5;
+  napi_value arguments[6];
+  size_t count = 6;
   void *token = NULL;
   CK_SESSION_HANDLE session;
   CK_OBJECT_HANDLE mac_key;
   CK_OBJECT_HANDLE key;
   struct bytes body;
   struct bytes answer;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, &token) != napi_ok || count != 5 || !read_handle(env, arguments[0], &session) ||
+  uint32_t generation = 0;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, &token) != napi_ok || count != 6 || !read_handle(env, arguments[0], &session) ||
       !read_handle(env, arguments[1], &mac_key) || !read_handle(env, arguments[2], &key) || !read_bytes(env, arguments[3], &body) ||
-      !read_bytes(env, arguments[4], &answer)) {
-    return throw_type(env, "proveAndSign takes a session, the MAC key, a key, a request, and a buffer for the answer");
+      !read_bytes(env, arguments[4], &answer) ||
+      napi_get_value_uint32(env, arguments[5], &generation) != napi_ok) {
+    return throw_type(env, "proveAndSign takes a session, the MAC key, a key, a request, a buffer for the answer, and the MAC key's number");
   }
   struct request request;
   struct fault fault;
   int64_t result = UNUSUAL;
   size_t values_max = answer.length < LIST_HEAD_BYTES ? 0 : (answer.length - LIST_HEAD_BYTES) / VALUE_ROOM_BYTES;
-  if (read_request(body, values_max, &request)) result = prove_and_sign(token, session, mac_key, key, &request, answer.data, &fault);
+  if (read_request(body, values_max, generation, &request)) result = prove_and_sign(token, session, mac_key, key, &request, answer.data, &fault);
   if (result == FAULT) return throw_fault(env, &fault);
   napi_value returned;
   return napi_create_int64(env, result, &returned) == napi_ok ? returned : NULL;

@@ -9,6 +9,7 @@ import { certificateOf, type ApprovedCommands } from './approved-commands.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
+import { destroyFormerMac, macView, rotateMac, type MacCommands } from './mac-commands.ts';
 import { pruneAudit } from './audit-commands.ts';
 import { findKeyView, keyPage, poolView } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
@@ -18,9 +19,10 @@ import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 import type { BackupView } from './views.ts';
 
-export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, StatusSources {
+export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, MacCommands, StatusSources {
   readonly audit: StatusSources['audit'];
-  readonly token: IdentityCommands['token'] & StatusSources['token'];
+  readonly keys: KeyCommands['keys'];
+  readonly token: IdentityCommands['token'] & StatusSources['token'] & MacCommands['token'];
   readonly log: Logger;
   readonly console: ConsoleLinks;
   /** With `admin.approvals: 2`. */
@@ -77,6 +79,12 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return unlockKey(context, request, entry);
     case 'key remove':
       return removeKey(context, request, entry);
+    case 'mac status':
+      return looked(context, entry, async () => macView(context));
+    case 'mac rotate':
+      return rotateMac(context, entry);
+    case 'mac destroy':
+      return destroyFormerMac(context, request, entry);
     case 'pool list':
       return looked(context, entry, async () => poolView(context.store));
     case 'identity list':

@@ -87,6 +87,13 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key unlock'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key remove'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('mac status') }),
+  z.strictObject({ command: z.literal('mac rotate') }),
+  z.strictObject({
+    command: z.literal('mac destroy'),
+    /** Also if secrets are lost. */
+    force: z.boolean(),
+  }),
   z.strictObject({ command: z.literal('pool list') }),
   z.strictObject({ command: z.literal('identity list') }),
   z.strictObject({ command: z.literal('identity unlock'), ...IdentityName }),

@@ -222,3 +222,20 @@ export const BackupView = z.strictObject({
   point: z.strictObject({ n: z.int(), hash: z.string(), file: z.int(), stillRunning: z.int() }).nullable(),
 });
 export type BackupView = z.output<typeof BackupView>;
+
+/** MAC keys, and what depends on former ones. */
+export const MacView = z.object({
+  /** Number of the current one: 0 is the first. */
+  current: z.int(),
+  /** Number of former ones on the token. */
+  former: z.int(),
+  /** Keys and digital identities in use with a secret or a transaction that only a former one verifies. */
+  secrets: z.int(),
+  /** Open one-time passwords and activation data. */
+  oneTime: z.int(),
+  /** Seals of rows of the state store. */
+  seals: z.int(),
+  /** Of a destruction: the keys whose secrets were lost. */
+  lost: z.int().optional(),
+});
+export type MacView = z.output<typeof MacView>;

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { snapshotFacts } from '../state/snapshot/snapshot-facts.ts';
 import { openSnapshot } from '../state/snapshot/open-snapshot.ts';
 import { storedKeys, type StoredKey } from '../state/snapshot/token-keys.ts';
-import { isCallersKey, isIdentityKey, keyIdBytes, keyPurpose, macKeyId, parseKeyId } from '../token/key-id.ts';
+import { isCallersKey, isIdentityKey, isMacKeyId, keyIdBytes, keyPurpose, macKeyIdOf, parseKeyId } from '../token/key-id.ts';
 import type { ObjectReport } from '../token/wire/reports.ts';
 
 /** A key that state and token do not both have. */
@@ -48,12 +48,13 @@ async function expectedKeys(config: Config): Promise<Map<string, Expected>> {
   const snapshot = await openSnapshot(config.state);
   try {
     for await (const key of storedKeys(snapshot)) expected.set(key.id, stored(key));
-    const { hasMacKey } = await snapshotFacts(snapshot, config.audit.name);
-    expected.set(macKeyId, {
-      what: 'the MAC key, which verifies passwords',
-      advice: 'signetd does not start without it: restore the backup of the token',
-      token: hasMacKey ? 'needed' : 'may lack',
-    });
+    const { macKeys } = await snapshotFacts(snapshot, config.audit.name);
+    for (const generation of macKeys)
+      expected.set(macKeyIdOf(generation), {
+        what: 'the MAC key, which verifies passwords',
+        advice: 'signetd does not start without it: restore the backup of the token',
+        token: 'needed',
+      });
   } finally {
     await snapshot.close();
   }
@@ -123,7 +124,11 @@ function orphan(text: string): Pick<Difference, 'what' | 'advice'> {
       advice: `its record is lost, so nobody can use it: have its certificate replaced, and delete the key with the tool of the HSM, ${other}`,
     };
   }
-  if (id === macKeyId) return { what: 'the MAC key', advice: 'nothing to do: signetd adopts it at its next start' };
+  if (isMacKeyId(id))
+    return {
+      what: 'a MAC key',
+      advice: 'nothing to do: signetd adopts it at its next start, or signetctl mac rotate or mac destroy-former finishes with it',
+    };
   const purpose = keyPurpose(id);
   if (purpose === 'root' || purpose === 'authority' || purpose === 'timeStamps') {
     return {

@@ -1,6 +1,7 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { Keyring } from '../keys/keyring.ts';
+import type { MacKeyInForce } from '../keys/mac-key.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { leftKeyMetrics, secretMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -12,6 +13,7 @@ import type { Parts } from './parts.ts';
 interface Tools {
   readonly store: StateStore;
   readonly token: Token;
+  readonly macKey: MacKeyInForce;
   readonly isTokenBusy: () => boolean;
   readonly threads: WorkThreads;
   readonly metrics: Metrics;
@@ -24,12 +26,13 @@ interface Tools {
  * configuration in force.
  */
 export async function openKeys(
-  { store, token, isTokenBusy, threads, metrics, log, audit }: Tools,
+  { store, token, macKey, isTokenBusy, threads, metrics, log, audit }: Tools,
   inForce: () => Config,
 ): Promise<Keyring> {
   const secrets = secretMetrics(metrics.registry);
   const keys = new Keyring(store, token, {
     ...keyOptions(inForce()),
+    macKey,
     log,
     threads,
     pace: {

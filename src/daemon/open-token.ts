@@ -1,7 +1,7 @@
 import type { Audit } from '../audit/audit.ts';
 import { recordingToken } from '../audit/use-recorder.ts';
 import type { Config } from '../config/config.ts';
-import { establishMacKey } from '../keys/mac-key.ts';
+import { establishMacKey, type MacKeyInForce } from '../keys/mac-key.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -36,6 +36,7 @@ export interface OpenedToken {
   /** The same token; each use is recorded with the request or command that it is for. */
   readonly recordedToken: Token;
   readonly outsideUses: OutsideUses;
+  readonly macKey: MacKeyInForce;
 }
 
 /**
@@ -62,11 +63,11 @@ export async function openToken(
     if (!(error instanceof TokenUnavailable) || config.token.host === 'spawn') throw error;
     await without(token, error);
   }
-  await establishMacKey(store, token, macKeyOptions(config, log));
+  const macKey = await establishMacKey(store, token, macKeyOptions(config, log));
   checkKeyTypes(config, token);
   const outsideUses = new OutsideUses();
   const recordedToken = recordingToken(token, (use) => {
     outsideUses.tell(use);
   });
-  return { token, recordedToken, outsideUses };
+  return { token, recordedToken, outsideUses, macKey };
 }

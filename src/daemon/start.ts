@@ -17,6 +17,7 @@ import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
 import { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
+import type { MacKeyInForce } from '../keys/mac-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
@@ -88,6 +89,7 @@ interface Base extends Start {
 /** Services that the listeners and the administration use. */
 interface OpenedServices {
   readonly token: TokenClient;
+  readonly macKey: MacKeyInForce;
   readonly clients: ClientRegistry;
   readonly keys: Keyring;
   readonly audit: RunningAudit;
@@ -135,8 +137,11 @@ async function openServices(base: Base): Promise<OpenedServices> {
   const { config, configPath, log, parts, store, metrics, reloader, draining } = base;
   const { registry } = metrics;
   const inForce = (): Config => reloader.config;
-  const { token, recordedToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log }, async (waited, cause) =>
-    standByWithoutToken(base, waited, cause),
+  const { token, recordedToken, outsideUses, macKey } = await openToken(
+    config,
+    configPath,
+    { parts, store, metrics, log },
+    async (waited, cause) => standByWithoutToken(base, waited, cause),
   );
   const authorities = await openAuthorities(recordedToken, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
@@ -152,7 +157,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
   );
   outsideUses.recordIn(audit);
   const isTokenBusy = (): boolean => token.waiting > 0;
-  const keys = await openKeys({ store, token: recordedToken, isTokenBusy, threads, metrics, log, audit }, inForce);
+  const keys = await openKeys({ store, token: recordedToken, macKey, isTokenBusy, threads, metrics, log, audit }, inForce);
   startKeyUpkeep(keys, { parts, log });
   const limits = new ReloadedLimits(config, clients, registry);
   reloader.join(limits);
@@ -199,7 +204,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
-  return { token, clients, keys, audit, published, guard, limits, services, transfers: documents.transfers };
+  return { token, macKey, clients, keys, audit, published, guard, limits, services, transfers: documents.transfers };
 }
 
 /**
@@ -208,7 +213,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
  */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
-  { token, clients, keys, audit, published, guard, limits, services, transfers }: OpenedServices,
+  { token, macKey, clients, keys, audit, published, guard, limits, services, transfers }: OpenedServices,
 ): Promise<() => void> {
   const paths = { operations, ...config.paths };
   const api = createApi(paths, () => services.requests);
@@ -237,7 +242,7 @@ async function serve(
   const approvals = openApprovals(config.admin, recordedIn(audit));
   const administration = {
     approved: approvals && new ApprovedCommands(approvals, () => reloader.config),
-    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token, macKey },
     config: () => reloader.config,
     apiAddress: () => (apiListener.server.listening ? addressOf(apiListener.server) : undefined),
     console: consoleLinks(config.listeners.operations, signIns, () => addressOf(servers.operations)),

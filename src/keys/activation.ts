@@ -12,6 +12,7 @@ import type { LongSecrets } from './long-secrets.ts';
 import { Reservations, type ReservationTimes } from './reservations.ts';
 import { isActivationData, isGuarded, secretAt, type Reserved } from './reserved.ts';
 import type { SecretPace } from './secret-pace.ts';
+import type { SecretRenewal } from './secret-renewal.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
@@ -61,6 +62,8 @@ interface ActivationParts {
   readonly long: LongSecrets;
   /** Paces of wrong secrets by client and tenant; undefined: none. */
   readonly pace: SecretPace | undefined;
+  /** Makes secrets anew under the current MAC key. */
+  readonly renewal?: Pick<SecretRenewal, 'renew'> | undefined;
 }
 
 /**
@@ -84,12 +87,14 @@ export class Activation {
   readonly #settling: Settling;
   readonly #known: KnownSecrets;
   readonly #limits: AttemptLimits;
+  readonly #renewal: ActivationParts['renewal'];
   readonly #candidates = new Candidates();
 
-  constructor({ store, cache, seals, slots, known, long, pace }: ActivationParts, times: ReservationTimes) {
+  constructor({ store, cache, seals, slots, known, long, pace, renewal }: ActivationParts, times: ReservationTimes) {
     this.#store = store;
     this.#cache = cache;
     this.#known = known;
+    this.#renewal = renewal;
     const reservations = new Reservations({ store, cache, slots }, times);
     const settling = new Settling(store, cache);
     this.#settling = settling;
@@ -158,7 +163,9 @@ export class Activation {
   async #holds(key: ActivatableKey, use: Use, own: StoredSecret | undefined): Promise<void> {
     if (!this.#cache.isUpToDate(key)) await this.#cache.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
-    if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
+    // The same secret may have been made anew meanwhile, under another MAC key.
+    const macs = [key.secret?.mac, key.secret?.formerMac];
+    if (own === undefined || macs.some((mac) => mac !== undefined && Buffer.compare(own.mac, mac) === 0)) return;
     throw new Refusal('ACTIVATION_FAILED');
   }
 
@@ -265,6 +272,7 @@ export class Activation {
       this.#candidates.keep({ mark }, reserved, secret);
     }
     if (verdict.refusal !== undefined) throw verdict.refusal;
+    if (change === undefined && purpose === undefined && !confirmsOnly) await this.#renewal?.renew(key, reserved, secret);
     return verdict;
   }
 }

@@ -43,6 +43,8 @@ export interface StoredSecret {
   readonly mac: Uint8Array;
   /** The scrypt salt, if the MAC is over the stretched secret. */
   readonly stretchSalt?: Uint8Array | undefined;
+  /** The MAC of the same secret under a former MAC key, if it was made anew. */
+  readonly formerMac?: Uint8Array | undefined;
   /** SHA-256 of an authToken; undefined if an earlier version made it, and for a password. */
   readonly hash?: Uint8Array | undefined;
 }
@@ -166,13 +168,22 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
   };
 }
 
-type ChangeableColumns = Counters & Pick<KeyRow, 'reference' | 'state' | 'secret_salt' | 'secret_mac' | 'secret_stretched'>;
+type ChangeableColumns = Counters &
+  Pick<KeyRow, 'reference' | 'state' | 'secret_salt' | 'secret_mac' | 'secret_stretched'> & {
+    readonly secret_former_mac?: Uint8Array | null;
+  };
 
 /** Returns the fields of a record that change during its life. */
 export function changeableFields(row: ChangeableColumns): Pick<ActivatableKey, 'secret' | 'state'> & CounterFields {
   const state = storedStates.find((name) => name === row.state);
   if (state === undefined) throw new Error(`key ${row.reference} has the unknown state ${row.state}`);
-  const secret = row.secret_mac.length === 0 ? undefined : storedSecret(row.secret_salt, row.secret_mac, row.secret_stretched);
+  const secret =
+    row.secret_mac.length === 0
+      ? undefined
+      : {
+          ...storedSecret(row.secret_salt, row.secret_mac, row.secret_stretched),
+          ...(row.secret_former_mac == null ? {} : { formerMac: row.secret_former_mac }),
+        };
   return { secret, state, ...counterFields(row) };
 }
 

@@ -15,6 +15,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly threads?: Pick<WorkThreads, 'run'>;
   /** Settings of the key pool. Default: no pool. */
   readonly pool?: PoolOptions;
+  /** The MAC key in force. Default: there is only one. */
+  readonly macKey?: { readonly generation: number };
   /** Paces of wrong secrets by client and tenant. Default: none. */
   readonly pace?: SecretPaceOptions;
 }

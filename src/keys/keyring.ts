@@ -1,5 +1,6 @@
 import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
+import type { KeyTable } from '../state/repositories/attempts.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Token } from '../token/token.ts';
@@ -22,6 +23,7 @@ import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import { verifyReserved, type Reserved } from './reserved.ts';
 import { Seals } from './seals.ts';
+import { SecretRenewal } from './secret-renewal.ts';
 import { SecretPace } from './secret-pace.ts';
 import type { CommittedPurpose, Verdict } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
@@ -47,6 +49,8 @@ export class Keyring {
   readonly activationData: ActivationData;
   /** What operators do to keys, without their secrets. */
   readonly operator: OperatorActions;
+  /** Moves secrets and seals to another MAC key. */
+  readonly renewal: SecretRenewal;
   /** The pool of keys made in advance. */
   readonly #pool: KeyPool | undefined;
 
@@ -65,10 +69,15 @@ export class Keyring {
     const long = new LongSecrets();
     const pace = options.pace === undefined ? undefined : new SecretPace(store, options.pace);
     const times = { attemptMaxMs, waitMs: attemptWaitMs };
+    this.renewal = new SecretRenewal({
+      ...{ store, token, seals, macKey: options.macKey, log },
+      changed: async (table, reference) => this.#changed(table, reference),
+    });
+    const { renewal } = this;
     this.#cache = new KeyCache(store, { seals, slots, known });
-    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known, long, pace }, times);
+    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known, long, pace, renewal }, times);
     this.#identities = new IdentityKeys(store, { seals, known });
-    this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known, long, pace }, times);
+    this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known, long, pace, renewal }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
     this.activationData = new ActivationData({ store, token, activation: this.#activation });
@@ -265,6 +274,13 @@ export class Keyring {
   async recover(): Promise<Recovered> {
     if (!this.#store.isShared) await this.#store.run('endReservations');
     return this.destruction.recover();
+  }
+
+  /** Has the record in memory follow its row. */
+  async #changed(table: KeyTable, reference: string): Promise<void> {
+    if (table === 'identity_keys') return this.#identities.changed(reference);
+    const record = this.#cache.cached(parseKeyReferenceId(reference));
+    if (record !== undefined) await this.#cache.reread(record);
   }
 
   #activationOf({ table }: ActivatableKey): Activation {

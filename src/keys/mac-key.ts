@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '../config/config-error.ts';
+import type { StoredMacKey } from '../state/repositories/mac-generations.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { TokenMacKey } from '../token/token.ts';
 
-/** The functions of the token that the MAC key needs. */
+/** The functions of the token that the MAC keys need. */
 export interface MacKeyToken {
   readonly macKey: TokenMacKey;
-  /** From now on, only uses hosts whose MAC key has this check value. */
-  expectMacKey(check: Uint8Array): void;
+  /**
+   * From now on, makes new MACs with the MAC key of this number, and only uses hosts whose key has
+   * this check value.
+   */
+  expectMacKey(check: Uint8Array, generation: number): void;
 }
 
 export interface MacKeyOptions {
@@ -36,15 +41,96 @@ const visibleMs = 2000;
  * attempt. If neither has one, one instance makes the key.
  * @throws {ConfigError} if they do not belong together; the message is for the operator
  */
-export async function establishMacKey(store: StateStore, token: MacKeyToken, options: MacKeyOptions): Promise<void> {
-  const check = (await store.run('findMacKeyCheck')) ?? (await firstCheck(store, token, options));
-  token.expectMacKey(check);
-  const found = await checkOf(token.macKey, store);
-  if (found === undefined) throw new ConfigError(`${lacks(options.label)}, and this state store was used with one. ${whatToDo}`);
+export async function establishMacKey(store: StateStore, token: MacKeyToken, options: MacKeyOptions): Promise<MacKeyInForce> {
+  let known = await usable(store);
+  if (known.length === 0) {
+    await firstCheck(store, token, options);
+    known = await usable(store);
+  }
+  const current = known.at(-1);
+  if (current === undefined) throw new Error('a MAC key was made');
+  token.expectMacKey(current.check, current.generation);
+  for (const { generation, check } of known) await checkIsThere(store, token, { label: options.label, generation, check });
+  const inForce = new MacKeyInForce(store, token, options.log);
+  inForce.use(current);
+  return inForce;
+}
+
+/** Returns the MAC keys that secrets in the store may need, the current one last. */
+async function usable(store: StateStore): Promise<StoredMacKey[]> {
+  return (await store.run('listMacKeys')).filter(({ destroyedAt }) => destroyedAt === null);
+}
+
+/** @throws {ConfigError} */
+async function checkIsThere(
+  store: StateStore,
+  { macKey }: MacKeyToken,
+  { label, generation, check }: { readonly label: string; readonly generation: number; readonly check: Uint8Array },
+): Promise<void> {
+  const found = await checkOf(macKey, store, generation);
+  const which = generation === 0 ? '' : ` number ${generation}`;
+  if (found === undefined) throw new ConfigError(`${lacks(label)}${which}, and this state store was used with one. ${whatToDo}`);
   if (Buffer.from(found).equals(check)) return;
   throw new ConfigError(
-    `the token "${options.label}" has a different MAC key from the one that this state store was used with. ${whatToDo}`,
+    `the token "${label}" has a different MAC key${which} from the one that this state store was used with. ${whatToDo}`,
   );
+}
+
+/** The MAC key that new secrets are made with. An operator may replace it while the service works. */
+export class MacKeyInForce {
+  readonly #store: StateStore;
+  readonly #token: MacKeyToken;
+  readonly #log: Logger;
+  #generation = 0;
+
+  constructor(store: StateStore, token: MacKeyToken, log: Logger) {
+    this.#store = store;
+    this.#token = token;
+    this.#log = log;
+    store.onChange((change) => {
+      if (change === 'everything' || change.table === 'mac_key') this.#follow();
+    });
+  }
+
+  /** Its number. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  use({ generation, check }: Pick<StoredMacKey, 'generation' | 'check'>): void {
+    this.#token.expectMacKey(check, generation);
+    this.#generation = generation;
+  }
+
+  /**
+   * Makes the next MAC key. Repeated after a kill, it uses the key that was made then.
+   * @returns its number
+   */
+  async rotate(): Promise<number> {
+    const generation = this.#generation + 1;
+    const check = await this.#token.macKey.make(generation);
+    await this.#store.run('addMacKey', { generation, check });
+    await this.#takeNewest();
+    this.#log.info('made another MAC key on the token; new secrets are made with it', { generation: this.#generation });
+    return this.#generation;
+  }
+
+  /** Another instance has made a key, or destroyed one. */
+  #follow(): void {
+    this.#takeNewest().catch((error: unknown) => {
+      this.#log.error('the new MAC key cannot be used yet; new secrets are made with the one before', { reason: reasonOf(error) });
+    });
+  }
+
+  async #takeNewest(): Promise<void> {
+    const newest = (await usable(this.#store)).at(-1);
+    if (newest === undefined || newest.generation <= this.#generation) return;
+    // Clusters of HSMs may show it late.
+    const found = await checkOf(this.#token.macKey, this.#store, newest.generation);
+    if (found === undefined) throw new Error(`the token does not show MAC key number ${newest.generation}`);
+    if (!Buffer.from(found).equals(newest.check)) throw new Error(`MAC key number ${newest.generation} is not the one of the state store`);
+    if (newest.generation > this.#generation) this.use(newest);
+  }
 }
 
 /**
@@ -71,8 +157,8 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
         throw error;
       }
     }
-    const known = await store.run('findMacKeyCheck');
-    if (known !== undefined) return known;
+    const [known] = await store.run('listMacKeys');
+    if (known !== undefined) return known.check;
     await delay(pollMs);
   }
 }
@@ -80,10 +166,10 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
 /**
  * Returns the check value of the token's MAC key; another instance may have made the key just now.
  */
-async function checkOf(macKey: TokenMacKey, store: StateStore): Promise<Uint8Array | undefined> {
+async function checkOf(macKey: TokenMacKey, store: StateStore, generation: number): Promise<Uint8Array | undefined> {
   const attempts = store.isShared ? visibleMs / pollMs : 1;
   for (let attempt = 1; ; attempt += 1) {
-    const found = await macKey.check();
+    const found = await macKey.check(generation);
     if (found !== undefined || attempt >= attempts) return found;
     await delay(pollMs);
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Refusal } from '../result-codes.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
+import { isStoredMac } from '../token/mac-generation.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { KeyGone, KeyHeldBack, type Proof, type ProofOutcome, type SecretKind, type SignOutcome, type Token } from '../token/token.ts';
 import type { GivenSecret, SecretAction } from './credentials.ts';
@@ -124,7 +125,7 @@ function otpCandidate(
 function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {
   try {
     bindingOf(digests);
-    return salt.length === 16 && mac.length === 32;
+    return salt.length === 16 && isStoredMac(mac);
   } catch {
     return false;
   }

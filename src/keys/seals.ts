@@ -7,6 +7,7 @@ import type { KeyRow, OtpRow, Sealed } from '../state/tables/keys.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import { isStoredMac } from '../token/mac-generation.ts';
 import type { Token } from '../token/token.ts';
 
 /*
@@ -92,6 +93,11 @@ export async function sealKey(token: Macs, id: KeyId, scope: Uint8Array, row: Ke
   return makeSeal(token, id, scope, keySecrets(row));
 }
 
+/** Seals the row of an identity's key again. */
+export async function sealIdentityKey(token: Macs, row: IdentityKeyRow): Promise<Sealed> {
+  return sealKey(token, parseKeyId(row.key_id), identityScope(row), { ...row, ...noTransaction });
+}
+
 export async function sealOtp(token: Macs, id: KeyId, scope: Uint8Array, row: Pick<OtpRow, 'salt' | 'mac'>): Promise<Sealed> {
   return makeSeal(token, id, scope, otpSecrets(row));
 }
@@ -128,6 +134,16 @@ export class Seals {
           ? undefined
           : 'the row of the key, or of its certificate, is not as the service wrote it';
     return fault === undefined ? undefined : this.#told(fault, { key: reference, tenant });
+  }
+
+  /** Whether the row of a key is as the service wrote it. */
+  async holdsKey(row: KeyWithCertificate): Promise<boolean> {
+    return this.#holds(row.key_id, keySeal(row));
+  }
+
+  /** As `holdsKey`, for the key of an identity. */
+  async holdsIdentity(row: IdentityKeyRow): Promise<boolean> {
+    return this.#holds(row.key_id, identitySeal(row));
   }
 
   /** As `keyFault`, of the row of an identity's key. */
@@ -175,7 +191,7 @@ export class Seals {
   async #holds(keyId: string, { scope, secrets, salt, mac }: Seal): Promise<boolean> {
     // A MAC of another length cannot be right, so the token is not asked.
     const id = idIn(keyId);
-    if (id === undefined || salt?.length !== saltBytes || mac?.length !== macBytes) return false;
+    if (id === undefined || salt?.length !== saltBytes || mac === null || !isStoredMac(mac)) return false;
     return (await this.#token.verifyProof(id, { anyOf: [{ kind: 'RECORD', salt, mac, secret: secrets, scope, signs: false }] })).verified;
   }
 
@@ -194,7 +210,6 @@ export function tampered(fault: string): Refusal {
 }
 
 const saltBytes = 16;
-const macBytes = 32;
 const none = new Uint8Array();
 /** The key of an identity is not bound to a transaction. */
 export const noTransaction = { transaction_salt: null, transaction_mac: null } as const;

@@ -3,7 +3,7 @@ import type { CertificateRow, IdentityTokenRow, Issuing, IssuingChainRow } from 
 import type { ClientRow } from './tables/clients.ts';
 import type { IdentityKeyRow } from './tables/identity-keys.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
-import type { Attempts, KeyRow, LimitedTenantRow, OtpRow, SecretPaceRow } from './tables/keys.ts';
+import type { Attempts, KeyRow, LimitedTenantRow, OtpRow, Renewed, SecretPaceRow } from './tables/keys.ts';
 import type { CrlRow, CrlStateRow, OcspResponderRow, RevocationRow } from './tables/revocation.ts';
 import type { PublicationRow } from './tables/publications.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from './tables/signature-sessions.ts';
@@ -16,8 +16,8 @@ import type { TransferFileRow, TransferShareRow } from './tables/transfer-files.
  */
 export interface Schema {
   clients: ClientRow;
-  keys: KeyRow & Attempts;
-  identity_keys: IdentityKeyRow & Attempts;
+  keys: KeyRow & Attempts & Renewed;
+  identity_keys: IdentityKeyRow & Attempts & Renewed;
   certificates: CertificateRow & Issuing;
   otps: OtpRow;
   key_pool: KeyPoolRow;

@@ -70,8 +70,23 @@ export const keyTrial = Buffer.from('signetd: is the key there?\n');
 
 export const keyIdLength = 17;
 
-/** The token's MAC key has a fixed identifier, so that it is found without any state. */
-export const macKeyId = `53${'00'.repeat(16)}` as KeyId;
+/** What the identifiers of the token's MAC keys begin with: no other key of the service has it. */
+const macKeyPrefix = `53${'00'.repeat(12)}`;
+
+/**
+ * The token's MAC keys have fixed identifiers, which end with their number (`mac-generation.ts`), so
+ * that they are found without any state.
+ */
+export function macKeyIdOf(generation: number): KeyId {
+  return `${macKeyPrefix}${generation.toString(16).padStart(8, '0')}` as KeyId;
+}
+
+/** The first MAC key. */
+export const macKeyId = macKeyIdOf(0);
+
+export function isMacKeyId(id: KeyId): boolean {
+  return id.startsWith(macKeyPrefix);
+}
 
 export function newKeyId(kind: KeyKind): KeyId {
   return Buffer.concat([Buffer.of(kindBytes[kind]), randomBytes(keyIdLength - 1)]).toString('hex') as KeyId;
@@ -120,7 +135,7 @@ export function keyPurpose(id: KeyId): KeyPurpose | undefined {
 
 /** Whether this is a service key from before keys had purposes. */
 export function lacksPurpose(id: KeyId): boolean {
-  return id.startsWith('53') && id !== macKeyId;
+  return id.startsWith('53') && !isMacKeyId(id);
 }
 
 /** The identifier that such a key gets with its purpose: the random bytes stay the same. */

@@ -32,7 +32,7 @@ export interface Proof {
   readonly secret: Uint8Array;
   /** SHA-256 of what the records say the secret is valid for; the MAC covers it too. */
   readonly scope: Uint8Array;
-  /** HMAC-SHA256, 32 bytes. */
+  /** HMAC-SHA256, 32 bytes, and the number of the MAC key (`mac-generation.ts`). */
   readonly mac: Uint8Array;
 }
 
@@ -40,7 +40,7 @@ export interface Proof {
 export interface MadeMac {
   /** 16 bytes. */
   readonly salt: Uint8Array;
-  /** 32 bytes. */
+  /** As in `Proof`. */
   readonly mac: Uint8Array;
 }
 
@@ -135,20 +135,22 @@ export interface Token {
 }
 
 /**
- * The key that all secrets are checked with. Its identifier never changes, so only its MACs
- * distinguish it from another key.
+ * The keys that secrets are checked with, by their numbers (`mac-generation.ts`; default 0). Their identifiers
+ * never change, so only their MACs distinguish them from other keys.
  */
 export interface TokenMacKey {
   /**
-   * Returns its check value: its MAC of a constant, 32 bytes, which reveals nothing about it.
-   * Undefined if the token has no such key.
+   * Returns the check value of a key: its MAC of a constant, 32 bytes, which reveals nothing about
+   * it. Undefined if the token has no such key.
    */
-  check(): Promise<Uint8Array | undefined>;
+  check(generation?: number): Promise<Uint8Array | undefined>;
   /**
-   * Makes the key unless it exists, and returns its check value. The caller must prevent concurrent
+   * Makes a key unless it exists, and returns its check value. The caller must prevent concurrent
    * calls.
    */
-  make(): Promise<Uint8Array>;
+  make(generation?: number): Promise<Uint8Array>;
+  /** Destroys a key if the token has the one in force, which is newer. A missing key is not an error. */
+  destroy(generation: number, current: number): Promise<void>;
 }
 
 /** The token is down, overloaded, or did not answer in time (2/291). */

@@ -49,7 +49,7 @@ function writeBehind(previous: Place, file: number, ...entries: readonly Entry[]
 
 function facts(head: Place | undefined, commits: readonly string[] = []): SnapshotFacts {
   return {
-    ...{ migrations: [], auditKeys: [], hasMacKey: true },
+    ...{ migrations: [], auditKeys: [], hasMacKey: true, macKeys: [0] },
     head: head === undefined ? undefined : { ...head, file: 1 },
     commits: new Map(commits.map((request) => [request, 1])),
   };

@@ -11,6 +11,7 @@ import { judged, noValidator } from '../support/judge.ts';
 import { openssl } from '../support/openssl.ts';
 import { verifiedCades } from '../support/openssl-cms.ts';
 import { newCertificate, OwnService } from '../support/own-service.ts';
+import { skipNote } from '../support/skip-note.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 type Sections = Record<string, Record<string, unknown>>;
@@ -187,7 +188,7 @@ describe.each([
     expect([verifies(before, oldRoot), verifies(before, fileOf(`${next}.pem`))]).toEqual([true, false]);
   });
 
-  it.skipIf(noValidator !== undefined)('the other validators accept it under either root', async () => {
+  it.skipIf(noValidator !== undefined)(`the other validators accept it under either root${skipNote(noValidator)}`, async () => {
     const cms = await signed();
     writeFileSync(fileOf('a.p7s'), cms);
     writeFileSync(fileOf('content'), content);

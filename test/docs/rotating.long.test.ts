@@ -154,4 +154,16 @@ describe.skipIf(reason !== undefined).each([1, 2])(`docs/rotating.md, time %i${s
     quiet();
     shell((destroy ?? '').replace(/--key-id \w+/, `--key-id ${former}`));
   });
+
+  it('the MAC key', () => {
+    busy();
+    const [rotate, status] = commandsUnder('The MAC key', names);
+    expect(shell(rotate ?? '')).toContain('Made another MAC key');
+    expect(shell(status ?? '')).toMatch(new RegExp(`^current MAC key: +${time}$`, 'm'));
+    // Nobody uses the key of the first signature any more.
+    shell('signetctl --json key list | grep -o \'[0-9a-f]\\{40\\}\' | while read -r key; do signetctl key remove "$key" || true; done');
+    const [, , destroy] = commandsUnder('The MAC key', names);
+    expect(shell(destroy ?? '')).toMatch(/^former MAC keys: +0$/m);
+    quiet();
+  });
 });

@@ -11,6 +11,7 @@ import {
   keyTrial,
   lacksPurpose,
   macKeyId,
+  macKeyIdOf,
   newKeyId,
   parseKeyId,
   withPurpose,
@@ -65,12 +66,13 @@ describe('a frame', () => {
 });
 
 describe('the numbers of the protocol', () => {
-  it('are those of its version 8, by which a daemon and a host of another release understand each other', () => {
+  it('are those of its version 9, by which a daemon and a host of another release understand each other', () => {
     expect(operations).toEqual({
       ...{ createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7, claimKey: 8, checkMacKey: 9 },
       ...{
         makeMacKey: 10,
         accountHeads: 11,
+        destroyMacKey: 12,
         signAsService: 16,
         assignPurpose: 17,
         signAsIdentity: 18,
@@ -228,7 +230,9 @@ describe('the body of a request', () => {
   it('for a key, a MAC or a claim is read as it was written', () => {
     expect(messages.readCreateKey(messages.writeCreateKey(id, 'P-384'))).toEqual({ id, type: 'P-384' });
     const mac = { id: caller, kind: 'AUTH_TOKEN', secret: Buffer.from('secret'), scope: Buffer.alloc(32, 5) } as const;
-    expect(messages.readMakeMac(messages.writeMakeMac(caller, mac.kind, mac.secret, mac.scope))).toEqual(mac);
+    expect(messages.readMakeMac(messages.writeMakeMac(caller, mac.kind, mac.secret, mac.scope, 7))).toEqual({ ...mac, generation: 7 });
+    expect(messages.readDestroyMacKey(messages.writeDestroyMacKey(1, 2))).toEqual({ generation: 1, current: 2 });
+    expect(() => messages.readDestroyMacKey(messages.writeDestroyMacKey(2, 2))).toThrow(WireError);
     expect(() => messages.readCreateKey(changed(messages.writeCreateKey(id, 'P-256'), 4 + keyIdLength, 99))).toThrow(WireError);
     expect(() => messages.readClaimOutcome(Buffer.of(99))).toThrow(WireError);
     expect(() => secretKindOf(0xff)).toThrow('unknown kind of secret');
@@ -355,9 +359,10 @@ describe('the identifier of a key', () => {
     expect([keyPurpose(caller), keyOwner(caller), lacksPurpose(caller)]).toEqual([undefined, 'caller', false]);
     expect(newKeyId('caller')).toMatch(/^43[0-9a-f]{32}$/);
     expect([macKeyId, keyPurpose(macKeyId), lacksPurpose(macKeyId)]).toEqual([`53${'00'.repeat(16)}`, undefined, false]);
-    const legacy = parseKeyId(`53${'00'.repeat(15)}01`);
+    expect([macKeyIdOf(258), lacksPurpose(macKeyIdOf(258))]).toEqual([`53${'00'.repeat(14)}0102`, false]);
+    const legacy = parseKeyId(`53${'07'.repeat(16)}`);
     expect([keyPurpose(legacy), keyOwner(legacy), lacksPurpose(legacy)]).toEqual([undefined, 'service', true]);
-    expect(withPurpose(legacy, 'ocsp')).toBe(`4f${'00'.repeat(15)}01`);
+    expect(withPurpose(legacy, 'ocsp')).toBe(`4f${'07'.repeat(16)}`);
     expect(lacksPurpose(parseKeyId(`52${'53'.repeat(16)}`))).toBe(false);
     expect(keyOwner(parseKeyId(`52${'00'.repeat(15)}43`))).toBe('service');
     expect(keyTrial.toString()).toBe('signetd: is the key there?\n');

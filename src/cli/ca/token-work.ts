@@ -77,8 +77,8 @@ async function withHostOfOwn<T>(configPath: string, work: (token: OperatorToken)
         await records.recordPurpose(id, purpose);
         return token.assignPurpose(id, purpose);
       },
-      expectMacKey: (check) => {
-        token.expectMacKey(check);
+      expectMacKey: (check, generation) => {
+        token.expectMacKey(check, generation);
       },
     });
   } catch (error) {

@@ -1,7 +1,7 @@
 import { poolView } from '../../admin/key-view.ts';
 import { PoolView } from '../../admin/views.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
-import { isIdentityKey, keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
+import { isIdentityKey, isMacKeyId, keyPurpose, lacksPurpose, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
 import type { Outcome } from '../outcome.ts';
 import { showProgress } from '../progress.ts';
@@ -63,7 +63,7 @@ async function keysMadeAhead(
 /** Formats the CKA_ID and the purpose that it encodes. */
 function idWords({ id, kind }: Pick<ObjectReport, 'id' | 'kind'>): string {
   const known = parseKeyId(id);
-  if (known === macKeyId) return `${id} (checks passwords)`;
+  if (isMacKeyId(known)) return `${id} (checks passwords)`;
   const purpose = isIdentityKey(known)
     ? '2D-Doc identity'
     : (keyPurpose(known) ?? (lacksPurpose(known) && kind === 'private key' ? 'no purpose' : undefined));

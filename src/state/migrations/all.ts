@@ -21,6 +21,7 @@ import * as identityKeys from './0023-identity-keys.ts';
 import * as clientCertificateEnds from './0024-client-certificate-ends.ts';
 import * as activationData from './0025-activation-data.ts';
 import * as secretPaces from './0026-secret-paces.ts';
+import * as macKeyGenerations from './0030-mac-key-generations.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -46,6 +47,7 @@ const migrations: Record<string, Migration> = {
   '0024-client-certificate-ends': clientCertificateEnds,
   '0025-activation-data': activationData,
   '0026-secret-paces': secretPaces,
+  '0030-mac-key-generations': macKeyGenerations,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

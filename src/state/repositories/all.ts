@@ -46,7 +46,8 @@ export { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 export { announce, finishStep, journal, probe, takeOverStep, takeOverSteps } from './key-journal.ts';
 export { fillPool, poolKeys, poolLevels, takeFromPool } from './key-pool.ts';
 export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
-export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
+export { addMacKey, countMacDependents, endMacKey, formerSeals, listMacKeys, pooledKey, renewSecrets, reseal } from './mac-generations.ts';
+export { claimMacKey, countSecrets, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 export { countOpenData, putOtp } from './otps.ts';
 export {

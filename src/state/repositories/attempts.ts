@@ -154,7 +154,9 @@ export async function recordSuccess(
     .where('reference', '=', reference);
   if (holding !== undefined) {
     update = update.where('state', 'in', holding.states).where(sql<boolean>`not ${isLocked}`);
-    if (holding.mac !== undefined) update = update.where('secret_mac', '=', holding.mac);
+    const { mac } = holding;
+    if (mac !== undefined)
+      update = update.where((where) => where.or([where('secret_mac', '=', mac), where('secret_former_mac', '=', mac)]));
   }
   return update.returning(counters).executeTakeFirst();
 }

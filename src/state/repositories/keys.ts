@@ -14,6 +14,7 @@ export type KeyWithCertificate = KeyRow & {
   /** Configured name of the issuing authority. */
   readonly authority: string;
   readonly issuing_chain: string | null;
+  readonly secret_former_mac?: Uint8Array | null;
 };
 
 export async function findKey(db: Transaction<Schema>, reference: string): Promise<KeyWithCertificate | undefined> {

@@ -1,16 +1,8 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** There is one MAC key, and one row. */
+/** The row of the first MAC key. */
 const id = 1;
-
-/**
- * Returns the check value of the token's MAC key; undefined if none has been used with this store.
- */
-export async function findMacKeyCheck(db: Transaction<Schema>): Promise<Uint8Array | undefined> {
-  const row = await db.selectFrom('mac_key').select('check_value').where('id', '=', id).executeTakeFirst();
-  return row?.check_value ?? undefined;
-}
 
 /**
  * A claim to make the MAC key. Times are milliseconds since epoch. `freeBefore`: claims that end

@@ -106,10 +106,13 @@ async function changeKey(
   }
   const row = await db
     .updateTable(table)
-    .set({ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched, ...change.seal })
+    .set({
+      ...{ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched, secret_former_mac: null },
+      ...change.seal,
+    })
     .where('reference', '=', reference)
     .where('state', 'in', from)
-    .where('secret_mac', '=', change.replaces)
+    .where((where) => where.or([where('secret_mac', '=', change.replaces), where('secret_former_mac', '=', change.replaces)]))
     .returning('key_id')
     .executeTakeFirst();
   if (row === undefined) return false;

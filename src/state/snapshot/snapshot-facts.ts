@@ -13,11 +13,14 @@ export interface SnapshotFacts {
   readonly commits: ReadonlyMap<string, number>;
   /** Whether passwords are verified with the MAC key of a token. */
   readonly hasMacKey: boolean;
+  /** Numbers of the MAC keys that were not destroyed (`token/mac-generation.ts`). */
+  readonly macKeys: readonly number[];
 }
 
 const Migration = z.object({ name: z.string() });
 const AuditKey = z.object({ public_key: z.instanceof(Uint8Array) });
 const Head = z.object({ log: z.string(), records: z.number(), hash: z.string(), file: z.number() });
+const MacKey = z.object({ id: z.number() });
 const Commit = z.object({ id: z.string() });
 
 /** @param log name of the audit log */
@@ -36,12 +39,16 @@ export async function snapshotFacts(snapshot: StateSnapshot, log: string): Promi
     const [name, request = ''] = id.split(':');
     if (name === log) commits.set(request, (commits.get(request) ?? 0) + 1);
   }
-  const macKeys = await all(z.unknown(), 'select id from mac_key where check_value is not null');
+  const names = migrations.map(({ name }) => name);
+  // Of a store that an earlier version made, there is one key.
+  const present = names.includes('0030-mac-key-generations') ? ' and destroyed_at is null' : '';
+  const macKeys = await all(MacKey, `select id from mac_key where check_value is not null${present} order by id`);
   return {
-    migrations: migrations.map(({ name }) => name),
+    migrations: names,
     auditKeys: keys.map((row) => Buffer.from(row.public_key).toString('base64')),
     head: head === undefined ? undefined : { n: head.records, hash: head.hash, file: head.file },
     commits,
     hasMacKey: macKeys.length > 0,
+    macKeys: macKeys.map(({ id }) => id - 1),
   };
 }

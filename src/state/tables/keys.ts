@@ -56,6 +56,12 @@ export interface Attempts {
   reserved_until: Generated<number | null>;
 }
 
+/** Of a key whose password was made anew under another MAC key. */
+export interface Renewed {
+  /** The MAC that the same password had before. */
+  secret_former_mac: Generated<Uint8Array | null>;
+}
+
 /** An open one-time password (contract §6), or signature activation data. */
 export interface OtpRow extends Sealed {
   reference: string;

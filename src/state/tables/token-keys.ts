@@ -26,12 +26,15 @@ export interface ServiceKeyRow {
   created_at: number;
 }
 
-/** Check value of the token's MAC key, in one row. */
+/** Check value of a MAC key of the token. */
 export interface MacKeyRow {
+  /** Its number (`token/mac-generation.ts`) plus one. */
   id: number;
   /** The key's MAC of a constant; null until there is a key. */
   check_value: Generated<Uint8Array | null>;
   /** Claim of the instance that looks at the token or makes the key. */
   claim: string | null;
   claimed_until: Generated<number>;
+  /** When its destruction began, milliseconds since epoch; null if it is on the token. */
+  destroyed_at: Generated<number | null>;
 }

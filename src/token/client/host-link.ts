@@ -94,7 +94,7 @@ export class HostLink {
    * Sends the host a question before it is given requests. Returns undefined if it does not answer,
    * or ends.
    */
-  async askFirst(operation: OperationName, withinMs: number): Promise<Answer | undefined> {
+  async askFirst(operation: OperationName, withinMs: number, body: Uint8Array = new Uint8Array()): Promise<Answer | undefined> {
     const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
     const none = (): void => {
       resolve(undefined);
@@ -106,7 +106,7 @@ export class HostLink {
       id: 0,
       operation,
       code: operations[operation],
-      body: new Uint8Array(),
+      body,
       sender: undefined,
       queuedAtMs: now,
       deadlineMs: now + withinMs,

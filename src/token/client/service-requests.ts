@@ -1,21 +1,23 @@
 import type { MessageToken } from '../service-keys.ts';
 import { TokenUnavailable, type TokenMacKey } from '../token.ts';
+import { writeDestroyMacKey, writeGeneration } from '../wire/messages.ts';
 import { statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { writeCreateMessageKey, writeSignMessage, writeVerifyMac } from '../wire/provider-messages.ts';
 import { bodyOf } from './answers.ts';
 
-const nothing = new Uint8Array();
-
 type Request = (operation: OperationName, body: Uint8Array) => Promise<Answer>;
 
-/** Client side of the MAC key. */
+/** Client side of the MAC keys. */
 export function macKeyRequests(request: Request): TokenMacKey {
   return {
-    async check() {
-      const answer = await request('checkMacKey', nothing);
+    async check(generation = 0) {
+      const answer = await request('checkMacKey', writeGeneration(generation));
       return answer.status === statuses.noMacKey ? undefined : bodyOf(answer);
     },
-    make: async () => bodyOf(await request('makeMacKey', nothing)),
+    make: async (generation = 0) => bodyOf(await request('makeMacKey', writeGeneration(generation))),
+    async destroy(generation, current) {
+      bodyOf(await request('destroyMacKey', writeDestroyMacKey(generation, current)));
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { KeyType } from '../../config/key-types.ts';
 import type { Sender } from '../../telemetry/current-request.ts';
 import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
+import { storedMac } from '../mac-generation.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
@@ -31,6 +32,7 @@ import {
   writeClaimKey,
   writeCreateKey,
   writeListKeys,
+  writeGeneration,
   writeMakeMac,
   writeVerifyProof,
 } from '../wire/messages.ts';
@@ -68,6 +70,8 @@ export class TokenClient implements Token {
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
   #expectedMacKey: Uint8Array | undefined;
+  /** The number of the MAC key that new secrets are made with. */
+  #macGeneration = 0;
   readonly #signatures = new SignatureMessages(() => this.#dispatcher.isShared);
 
   /** Service keys that sign whole messages. */
@@ -155,11 +159,12 @@ export class TokenClient implements Token {
   }
 
   /**
-   * From now on, gives requests to a host only after it has shown that its MAC key has this check
-   * value.
+   * From now on, makes new MACs with the MAC key of this number, and gives requests to a host only
+   * after it has shown that this key has the check value.
    */
-  expectMacKey(check: Uint8Array): void {
+  expectMacKey(check: Uint8Array, generation: number): void {
     this.#expectedMacKey = check;
+    this.#macGeneration = generation;
   }
 
   /**
@@ -237,7 +242,9 @@ export class TokenClient implements Token {
   }
 
   async makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac> {
-    return readMadeMac(bodyOf(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope))));
+    const generation = this.#macGeneration;
+    const { salt, mac } = readMadeMac(bodyOf(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope, generation))));
+    return { salt, mac: storedMac(mac, generation) };
   }
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
@@ -277,7 +284,11 @@ export class TokenClient implements Token {
    */
   async #judge(link: HostLink): Promise<string | undefined> {
     if (this.#expectedMacKey === undefined) return undefined;
-    const answer = await link.askFirst('checkMacKey', this.#config.callTimeoutSeconds * 1000 + marginMs);
+    const answer = await link.askFirst(
+      'checkMacKey',
+      this.#config.callTimeoutSeconds * 1000 + marginMs,
+      writeGeneration(this.#macGeneration),
+    );
     return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey);
   }
 

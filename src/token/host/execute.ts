@@ -2,21 +2,31 @@ import { hash } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { AccountHead } from '../account-files.ts';
-import { isIdentityKey, keyIdBytes, keyIdOf, keyOwner, keyPurpose, type KeyId } from '../key-id.ts';
+import { isIdentityKey, keyIdBytes, keyIdOf, keyOwner, keyPurpose, macKeyIdOf, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proofs } from '../token.ts';
 import { ckr } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
-import { readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
+import {
+  readClaimKey,
+  readCreateKey,
+  readDestroyMacKey,
+  readGeneration,
+  readListKeys,
+  readMakeMac,
+  readVerifyProof,
+  writeClaimOutcome,
+} from '../wire/messages.ts';
 import { createUse, destroyUse, messageUse } from '../uses.ts';
 import { readIdentitySign, readServiceSign, readSign } from '../wire/sign-message.ts';
 import { claimKey, createKeyPair, destroyKeys } from './key-objects.ts';
 import { rsaBitsOf } from './key-templates.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { NoSuchKey } from './find-objects.ts';
-import { MacKey, MacKeyMissing } from './mac-key.ts';
+import { MacKeyMissing } from './mac-key.ts';
+import { MacKeys } from './mac-keys.ts';
 import type { Probed } from './probe.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { assignPurpose } from './purposes/assign-purpose.ts';
@@ -57,7 +67,7 @@ export class Executor {
   readonly #memory: HostMemory;
   readonly #servedBy: ServedBy;
   #session: Session;
-  readonly #macKey: MacKey;
+  readonly #macKeys: MacKeys;
   readonly #secrets: SecretChecks;
   readonly #signing: SigningKeys;
   readonly #proven: ProvenSignatures;
@@ -78,10 +88,10 @@ export class Executor {
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
-    this.#macKey = new MacKey(() => this.#session, probed.rules.profile, macKey);
-    this.#secrets = new SecretChecks(() => this.#session, this.#macKey, memory);
+    this.#macKeys = new MacKeys(() => this.#session, probed.rules.profile, macKey);
+    this.#secrets = new SecretChecks(() => this.#session, this.#macKeys, memory);
     this.#signing = new SigningKeys(() => this.#session, keys, memory);
-    this.#proven = new ProvenSignatures(() => this.#session, keys, this.#macKey, this.#secrets, this.#signing);
+    this.#proven = new ProvenSignatures(() => this.#session, keys, this.#macKeys, this.#secrets, this.#signing);
     this.#probed = probed;
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
@@ -138,14 +148,16 @@ export class Executor {
         return by === undefined ? wrongSecret : ok(Buffer.of(by));
       }
       case operations.makeMac: {
-        const { id, kind, secret, scope } = readMakeMac(body);
-        const { salt, mac } = this.#secrets.make(id, kind, secret, scope);
+        const { id, kind, secret, scope, generation } = readMakeMac(body);
+        const { salt, mac } = this.#secrets.make(id, kind, secret, scope, generation);
         return ok(Buffer.concat([salt, mac]));
       }
       case operations.checkMacKey:
-        return ok(this.#macKey.check());
+        return ok(this.#macKeys.at(readGeneration(body)).check());
       case operations.makeMacKey:
-        return ok(this.#macKey.make());
+        return ok(this.#macKeys.at(readGeneration(body)).make());
+      case operations.destroyMacKey:
+        return this.#destroyMacKey(readDestroyMacKey(body));
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
         if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was created');
@@ -200,6 +212,14 @@ export class Executor {
       this.#memory.use(messageUse(id, algorithm, hash('sha256', message, 'buffer')));
     }
     return answer;
+  }
+
+  /** @throws {MacKeyMissing} if the one in force is not on the token */
+  #destroyMacKey({ generation, current }: { readonly generation: number; readonly current: number }): Answer {
+    this.#macKeys.at(current).check();
+    this.#macKeys.at(generation).destroy();
+    this.#memory.use(destroyUse(macKeyIdOf(generation)));
+    return ok(nothing);
   }
 
   #sign(body: Buffer): Answer {

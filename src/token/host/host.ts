@@ -102,7 +102,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
   removeStartFailure(config.socketPath);
-  await greet(config.socketPath, { protocol: 8, threads: sockets, probe }, retirement, { peers, strangers });
+  await greet(config.socketPath, { protocol: 9, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {

@@ -1,6 +1,6 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
-import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
+import { isMacKeyId, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import { changeIsRefused, ckr, generationMayPass, handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';
 import {
@@ -70,7 +70,7 @@ export function generatePair(
  * key nothing is ever destroyed, so there is one attempt.
  */
 function attempted<T>(session: Session, place: KeyPlace, profile: ModuleProfile, make: () => T): T {
-  let left = place !== 'session' && place.id === macKeyId ? 1 : profile.generationAttempts;
+  let left = place !== 'session' && isMacKeyId(place.id) ? 1 : profile.generationAttempts;
   for (;;) {
     left -= 1;
     try {
@@ -127,7 +127,7 @@ function generateSecretKeyOnce(session: Session, place: KeyPlace, template: Attr
 }
 
 /**
- * Returns the handles of signetd's keys on the token, without the MAC key. It runs once, at the
+ * Returns the handles of signetd's keys on the token, without the MAC keys. It runs once, at the
  * start. A key that a kill left half-made has no identifier yet, so the journal would never find
  * it: it gets the identifier in its label, or is destroyed.
  */
@@ -142,7 +142,7 @@ export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, H
     // Keys of other applications on the same token are left alone.
     if (id !== undefined) keys.set(id, handle);
   }
-  keys.delete(macKeyId);
+  for (const id of keys.keys()) if (isMacKeyId(id)) keys.delete(id);
   return keys;
 }
 
@@ -172,7 +172,7 @@ export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile,
   const isOneObject = keyOwner(id) === 'caller' && !profile.publicKey.onToken && !profile.idAfterGeneration;
   if (kept !== undefined && isOneObject && destroyIfStillThere(session, id, kept)) return;
   const classes = [pkcs11js.CKO_PRIVATE_KEY];
-  if (keyOwner(id) === 'service' && id !== macKeyId) classes.push(pkcs11js.CKO_SECRET_KEY);
+  if (keyOwner(id) === 'service' && !isMacKeyId(id)) classes.push(pkcs11js.CKO_SECRET_KEY);
   if (profile.publicKey.onToken) classes.push(pkcs11js.CKO_PUBLIC_KEY);
   for (const objectClass of classes) {
     for (const key of findById(session, id, objectClass)) module.C_DestroyObject(handle, key);

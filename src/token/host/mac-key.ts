@@ -1,5 +1,5 @@
 import type { Handle } from 'pkcs11js';
-import { macKeyId } from '../key-id.ts';
+import { macKeyIdOf, type KeyId } from '../key-id.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel } from './find-objects.ts';
 import { makeMacKey, setId } from './key-objects.ts';
@@ -18,35 +18,38 @@ const checkInput = Buffer.from('signetd MAC key check v1\0');
 /** The token has no MAC key. */
 export class MacKeyMissing extends Error {}
 
-/** Returns the keys with the MAC key's identifier: none before it is made, otherwise one. */
-export function findMacKeys(session: Session): Handle[] {
-  return findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
+/** Returns the keys with a MAC key's identifier: none before it is made, otherwise one. */
+export function findMacKeys(session: Session, generation = 0): Handle[] {
+  return findById(session, macKeyIdOf(generation), pkcs11js.CKO_SECRET_KEY);
 }
 
 /** Returns what an operator must know if there are several. */
-export function severalMacKeysFault(count: number): string | undefined {
+export function severalMacKeysFault(count: number, generation = 0): string | undefined {
   if (count < 2) return undefined;
   return (
-    `it has ${count} MAC keys (CKA_ID ${macKeyId}) where there must be one, and a password that was made with one is wrong with the other: ` +
+    `it has ${count} MAC keys (CKA_ID ${macKeyIdOf(generation)}) where there must be one, and a password that was made with one is wrong with the other: ` +
     "with the vendor's tool, give all but one another CKA_ID, and start; if signetd then reports that the key is not the one of its state store, use the other"
   );
 }
 
 /**
- * The MAC key, as used by one thread. Only `make` makes it; the caller must prevent concurrent
+ * A MAC key, as used by one thread. Only `make` makes it; the caller must prevent concurrent
  * calls.
  */
 export class MacKey {
   readonly #sessionNow: () => Session;
   readonly #profile: ModuleProfile;
+  readonly #generation: number;
   #handle: Handle | undefined;
   #check: Buffer | undefined;
 
   /**
    * @param sessionNow the session of this thread, which is reopened after some faults
    * @param found the key found at the host's start
+   * @param generation its number (`mac-generation.ts`)
    */
-  constructor(sessionNow: () => Session, profile: ModuleProfile, found: Handle | undefined) {
+  constructor(sessionNow: () => Session, profile: ModuleProfile, found: Handle | undefined, generation = 0) {
+    this.#generation = generation;
     this.#sessionNow = sessionNow;
     this.#profile = profile;
     this.#handle = found;
@@ -80,10 +83,10 @@ export class MacKey {
    */
   make(): Buffer {
     const session = this.#sessionNow();
-    if (findMacKeys(session).length > 0) return this.check();
-    const made = this.#unfinished(session) ?? makeMacKey(session, { id: macKeyId }, this.#profile);
+    if (findMacKeys(session, this.#generation).length > 0) return this.check();
+    const made = this.#unfinished(session) ?? makeMacKey(session, { id: this.#id }, this.#profile);
     // Another host that makes one now or later sees this one as well. It has made no MAC yet.
-    if (findMacKeys(session).length > 1) {
+    if (findMacKeys(session, this.#generation).length > 1) {
       session.module.C_DestroyObject(session.handle, made);
       throw new Error('another host made a MAC key at the same time; try again');
     }
@@ -92,16 +95,28 @@ export class MacKey {
     return this.check();
   }
 
+  /** Destroys the key, which nothing verifies with afterwards. A missing key is not an error. */
+  destroy(): void {
+    const { module, handle } = this.#sessionNow();
+    for (const key of findMacKeys(this.#sessionNow(), this.#generation)) module.C_DestroyObject(handle, key);
+    this.#handle = undefined;
+    this.#check = undefined;
+  }
+
+  get #id(): KeyId {
+    return macKeyIdOf(this.#generation);
+  }
+
   /** Finishes a key that was interrupted before it had its identifier; it has made no MAC yet. */
   #unfinished(session: Session): Handle | undefined {
     const [unfinished] = this.#profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
-    if (unfinished !== undefined) setId(session, unfinished, macKeyId);
+    if (unfinished !== undefined) setId(session, unfinished, this.#id);
     return unfinished;
   }
 
   #search(): Handle {
-    const found = findMacKeys(this.#sessionNow());
-    const fault = severalMacKeysFault(found.length);
+    const found = findMacKeys(this.#sessionNow(), this.#generation);
+    const fault = severalMacKeysFault(found.length, this.#generation);
     if (fault !== undefined) throw new Error(`the token cannot be used: ${fault}`);
     const [handle] = found;
     if (handle === undefined) throw new MacKeyMissing('the token has no MAC key');

@@ -5,18 +5,19 @@ import { isCallersKey, keyIdLength, type KeyId } from '../key-id.ts';
 import { handleIsStale } from '../pkcs11-faults.ts';
 import { digestsOf } from '../wire/sign-message.ts';
 import type { KeyDirectory } from './key-directory.ts';
-import type { MacKey } from './mac-key.ts';
+import type { MacKeys } from './mac-keys.ts';
 import type { SecretChecks } from './secret-checks.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /**
  * Verifies the proof of a request to sign, and signs only then. Returns the length of the answer's
- * body, which it writes, or one of `outcomes`.
+ * body, which it writes, or one of `outcomes`. `generation`: the number of the MAC key; a request with
+ * a MAC of another one is unusual.
  * @throws {Error} with the CKR_ value as its `code`, and the number of values that the token made
  * before as `made`
  */
-type ProveAndSign = (session: Handle, macKey: Handle, key: Handle, body: Uint8Array, answer: Uint8Array) => number;
+type ProveAndSign = (session: Handle, macKey: Handle, key: Handle, body: Uint8Array, answer: Uint8Array, generation: number) => number;
 
 /** Exports of `native/prove-and-sign.c`. Arguments of a wrong type cause a TypeError. */
 interface Native {
@@ -42,17 +43,17 @@ export class ProvenSignatures {
   readonly #proveAndSign: ProveAndSign;
   readonly #sessionNow: () => Session;
   readonly #keys: KeyDirectory;
-  readonly #macKey: MacKey;
+  readonly #macKeys: MacKeys;
   readonly #secrets: SecretChecks;
   readonly #signing: SigningKeys;
   /** Buffer that values are written to; they are copied out of it. */
   readonly #answer = Buffer.alloc(answerMaxBytes);
 
   /** @param sessionNow the session of this thread, which is reopened after some faults */
-  constructor(sessionNow: () => Session, keys: KeyDirectory, macKey: MacKey, secrets: SecretChecks, signing: SigningKeys) {
+  constructor(sessionNow: () => Session, keys: KeyDirectory, macKeys: MacKeys, secrets: SecretChecks, signing: SigningKeys) {
     this.#sessionNow = sessionNow;
     this.#keys = keys;
-    this.#macKey = macKey;
+    this.#macKeys = macKeys;
     this.#secrets = secrets;
     this.#signing = signing;
     // A native module has no types; this interface describes the C source.
@@ -70,11 +71,11 @@ export class ProvenSignatures {
     if (!isCallersKey(body)) return undefined;
     const id = body.toString('hex', 0, keyIdLength) as KeyId;
     const key = this.#keys.get(id);
-    const macKey = this.#macKey.kept;
+    const macKey = this.#macKeys.newest;
     if (key === undefined || macKey === undefined || !this.#secrets.mayCompare(id)) return undefined;
     let length: number;
     try {
-      length = this.#proveAndSign(this.#sessionNow().handle, macKey, key, body, this.#answer);
+      length = this.#proveAndSign(this.#sessionNow().handle, macKey.handle, key, body, this.#answer, macKey.generation);
     } catch (error) {
       this.#record(id, body, madeBefore(error));
       if (handleIsStale(pkcs11Code(error))) return undefined;

@@ -4,7 +4,8 @@ import { ckr } from '../pkcs11-faults.ts';
 import type { MadeMac, Proof, Proofs, SecretKind } from '../token.ts';
 import { wrongUse, macUse } from '../uses.ts';
 import { macInput } from '../wire/messages.ts';
-import type { MacKey } from './mac-key.ts';
+import { readStoredMac } from '../mac-generation.ts';
+import type { MacKeys } from './mac-keys.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import { answeredCandidate, wrongSecretsRevealed, type WrongSecrets } from './wrong-secrets.ts';
 
@@ -21,22 +22,22 @@ export interface SecretMemory {
 /** Makes and verifies the MACs of secrets with the token's MAC key, and counts wrong ones. */
 export class SecretChecks {
   readonly #sessionNow: () => Session;
-  readonly #macKey: MacKey;
+  readonly #macKeys: MacKeys;
   readonly #memory: SecretMemory;
 
   /** @param sessionNow the session of this thread, which is reopened after some faults */
-  constructor(sessionNow: () => Session, macKey: MacKey, memory: SecretMemory) {
+  constructor(sessionNow: () => Session, macKeys: MacKeys, memory: SecretMemory) {
     this.#sessionNow = sessionNow;
-    this.#macKey = macKey;
+    this.#macKeys = macKeys;
     this.#memory = memory;
   }
 
-  /** Makes the MAC of a new secret. */
-  make(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): MadeMac {
+  /** Makes the MAC of a new secret, with the MAC key of this number. */
+  make(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array, generation: number): MadeMac {
     // The host draws the salt: with the MAC of a guess under a secret's own salt, the requester
     // would know whether the guess is right.
     const salt = randomBytes(saltBytes);
-    const mac = this.#mac(macInput(id, kind, salt, secret, scope));
+    const mac = this.#mac(macInput(id, kind, salt, secret, scope), generation);
     this.#memory.use(macUse(id, kind, salt));
     return { salt, mac };
   }
@@ -78,11 +79,12 @@ export class SecretChecks {
 
   #verifies(id: KeyId, proof: Proof): boolean {
     const input = macInput(id, proof.kind, proof.salt, proof.secret, proof.scope);
+    const { mac, generation } = readStoredMac(proof.mac);
     try {
-      return this.#macKey.use((macKey) => {
+      return this.#macKeys.compare(generation, (macKey, isOwn) => {
         const { module, handle } = this.#sessionNow();
         module.C_VerifyInit(handle, hmac, macKey);
-        return module.C_Verify(handle, input, Buffer.from(proof.mac));
+        return module.C_Verify(handle, input, Buffer.from(mac)) && isOwn;
       });
     } catch (error) {
       const code = pkcs11Code(error);
@@ -91,8 +93,8 @@ export class SecretChecks {
     }
   }
 
-  #mac(input: Buffer): Buffer {
-    return this.#macKey.use((macKey) => {
+  #mac(input: Buffer, generation: number): Buffer {
+    return this.#macKeys.at(generation).use((macKey) => {
       const { module, handle } = this.#sessionNow();
       module.C_SignInit(handle, hmac, macKey);
       return module.C_Sign(handle, input, Buffer.alloc(32));

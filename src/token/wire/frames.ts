@@ -23,6 +23,7 @@ export const operations = {
   checkMacKey: 9,
   makeMacKey: 10,
   accountHeads: 11,
+  destroyMacKey: 12,
   // A whole message for a service key: the host parses it before it signs.
   signAsService: 16,
   // Only for an operator's command.

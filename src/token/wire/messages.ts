@@ -17,14 +17,15 @@ export function readVerifyProof(body: Buffer): { id: KeyId; proofs: Proofs } {
   return { id: keyIdOf(body.subarray(0, keyIdLength)), proofs: readProofs(body, keyIdLength) };
 }
 
-export function writeMakeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Buffer {
-  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(secret).bytes(scope).finish();
+/** @param generation number of the MAC key */
+export function writeMakeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array, generation = 0): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(secret).bytes(scope).u32(generation).finish();
 }
 
-export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; secret: Buffer; scope: Buffer } {
+export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; secret: Buffer; scope: Buffer; generation: number } {
   const reader = new FieldReader(body);
   const key = { id: keyIdOf(reader.bytes()), kind: secretKindOf(reader.u8()) };
-  const request = { ...key, secret: reader.bytes(), scope: reader.bytes() };
+  const request = { ...key, secret: reader.bytes(), scope: reader.bytes(), generation: generationIn(reader) };
   reader.end();
   return request;
 }
@@ -129,4 +130,40 @@ export function readListKeys(body: Buffer): ListKeys {
   reader.end();
   if (limit < 1 || limit > keysInAnswerMax) throw new WireError(`a page of ${limit} keys`);
   return { limit, after: after.length === 0 ? undefined : keyIdOf(after) };
+}
+
+/** The number of a MAC key. */
+export function writeGeneration(generation: number): Buffer {
+  return new FieldWriter().u32(generation).finish();
+}
+
+/** No body names the first. @throws {WireError} */
+export function readGeneration(body: Buffer): number {
+  if (body.length === 0) return 0;
+  const reader = new FieldReader(body);
+  const generation = generationIn(reader);
+  reader.end();
+  return generation;
+}
+
+/** A MAC key to be destroyed, and the one in force. */
+export function writeDestroyMacKey(generation: number, current: number): Buffer {
+  return new FieldWriter().u32(generation).u32(current).finish();
+}
+
+/** @throws {WireError} if the key is not older than the one in force */
+export function readDestroyMacKey(body: Buffer): { readonly generation: number; readonly current: number } {
+  const reader = new FieldReader(body);
+  const request = { generation: generationIn(reader), current: generationIn(reader) };
+  reader.end();
+  if (request.generation >= request.current) throw new WireError('the MAC key in force is not destroyed');
+  return request;
+}
+
+const generationMax = 0xffff;
+
+function generationIn(reader: FieldReader): number {
+  const generation = reader.u32();
+  if (generation > generationMax) throw new WireError(`MAC key number ${generation}`);
+  return generation;
 }

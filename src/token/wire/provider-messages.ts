@@ -1,4 +1,4 @@
-import { keyIdOf, keyOwner, keyPurpose, lacksPurpose, macKeyId, type KeyId } from '../key-id.ts';
+import { keyIdOf, keyOwner, keyPurpose, isMacKeyId, lacksPurpose, type KeyId } from '../key-id.ts';
 import { macHashes, type MacHash, type MessageAlgorithm, type MessageKeyType } from '../service-keys.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { maxFrameBytes } from './frames.ts';
@@ -77,7 +77,7 @@ function checked(message: Uint8Array): Uint8Array {
 
 function readServiceKeyId(reader: FieldReader): KeyId {
   const id = keyIdOf(reader.bytes());
-  if (keyOwner(id) !== 'service' || id === macKeyId) throw new WireError('not a key that signs messages');
+  if (keyOwner(id) !== 'service' || isMacKeyId(id)) throw new WireError('not a key that signs messages');
   return id;
 }
 

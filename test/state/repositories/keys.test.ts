@@ -200,7 +200,7 @@ describe('a key of the service', () => {
       opened.store.run('claimMacKey', { claim: name, until, freeBefore });
     const keep = async (name: string): Promise<boolean> => opened.store.run('keepMacKeyCheck', { claim: name, check: Uint8Array.of(4) });
     expect(await claim('a', 100, 50)).toBe(true);
-    expect(await opened.store.run('findMacKeyCheck')).toBeUndefined();
+    expect(await opened.store.run('listMacKeys')).toEqual([]);
     expect([await claim('b', 200, 100), await claim('b', 200, 101)]).toEqual([false, true]);
     expect(await keep('a')).toBe(false);
     await opened.store.run('releaseMacKey', 'a');
@@ -209,7 +209,7 @@ describe('a key of the service', () => {
     expect(await keep('b')).toBe(false);
     expect(await claim('c', 300, 1)).toBe(true);
     expect([await keep('c'), await keep('c')]).toEqual([true, false]);
-    expect(await opened.store.run('findMacKeyCheck')).toEqual(Uint8Array.of(4));
+    expect(await opened.store.run('listMacKeys')).toEqual([{ generation: 0, check: Uint8Array.of(4), destroyedAt: null }]);
     expect(await claim('d', 900, 800)).toBe(false);
   });
 });
