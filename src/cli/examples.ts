@@ -63,6 +63,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['token inventory', ['signetctl token inventory']],
   ['token retry-pin', ['signetctl token retry-pin']],
   ['token purpose', ['signetctl token purpose --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --purpose root']],
+  ['token change-pin', ['signetctl token change-pin --new-pin file:/root/new-pin']],
   ['token destroy-key', ['signetctl token destroy-key --key-id 5290a7d3c9e1b25f4c8d7e6a1b0f3c2d4e']],
   ['token probe', ['signetctl token probe', 'signetctl token probe --full']],
   ['token init', ['signetctl token init --label signetd --so-pin file:/root/so-pin --pin file:/etc/signetd/pin']],

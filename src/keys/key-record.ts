@@ -182,7 +182,7 @@ export function changeableFields(row: ChangeableColumns): Pick<ActivatableKey, '
       ? undefined
       : {
           ...storedSecret(row.secret_salt, row.secret_mac, row.secret_stretched),
-          ...(row.secret_former_mac == null ? {} : { formerMac: row.secret_former_mac }),
+          ...(row.secret_former_mac === undefined || row.secret_former_mac === null ? {} : { formerMac: row.secret_former_mac }),
         };
   return { secret, state, ...counterFields(row) };
 }

@@ -115,16 +115,16 @@ export class SecretRenewal {
     const { store, token, seals } = this.#parts;
     if (table === 'key_pool') {
       const row = await store.run('pooledKey', id);
-      if (row?.seal_mac == null || !(await seals.isPooledRight(row))) return undefined;
+      if (row?.seal_mac === undefined || row.seal_mac === null || !(await seals.isPooledRight(row))) return undefined;
       return { replaces: row.seal_mac, seal: await sealPooled(token, parseKeyId(id), row) };
     }
     if (table === 'keys') {
       const row = await store.run('findKey', id);
-      if (row?.seal_mac == null || !(await seals.holdsKey(row))) return undefined;
+      if (row?.seal_mac === undefined || row.seal_mac === null || !(await seals.holdsKey(row))) return undefined;
       return { replaces: row.seal_mac, seal: await sealKey(token, parseKeyId(row.key_id), keySeal(row).scope, row) };
     }
     const row = await store.run('identityKeyAt', id);
-    if (row?.seal_mac == null || !(await seals.holdsIdentity(row))) return undefined;
+    if (row?.seal_mac === undefined || row.seal_mac === null || !(await seals.holdsIdentity(row))) return undefined;
     return { replaces: row.seal_mac, seal: await sealIdentityKey(token, row) };
   }
 

@@ -166,4 +166,13 @@ describe.skipIf(reason !== undefined).each([1, 2])(`docs/rotating.md, time %i${s
     expect(shell(destroy ?? '')).toMatch(/^former MAC keys: +0$/m);
     quiet();
   });
+
+  it('the PIN of the token', async () => {
+    const [change, start] = commandsUnder('The PIN of the token', [[/systemd-ask-password -n '[^']*'/g, `printf %s 11223344${time}`]]);
+    expect(shell((change ?? '').replace('--new-pin', '--credential-key host --new-pin'))).toContain('The PIN was changed');
+    shell(start ?? '');
+    await ready();
+    expect(shell('systemd-creds decrypt --name=pin /etc/credstore.encrypted/signetd.pin -')).toBe(`11223344${time}`);
+    expect(shell('signetctl doctor')).toContain('the token');
+  });
 });

@@ -35,6 +35,15 @@ export function addTokenCommands(program: Command, runs: Runs): void {
   );
   runs(
     token
+      .command('change-pin')
+      .description('change the user PIN on the token and where it is stored; only while signetd is stopped')
+      .option('--new-pin <reference>', 'file:<path> or credential:<name> of the new PIN; to finish an interrupted change: none')
+      .option('--credential-key <key>', 'what encrypts a stored credential: auto, host, tpm2 or host+tpm2', 'auto'),
+    async () => import('./change-pin.ts'),
+    ({ ChangePinOptions, tokenChangePin }) => [ChangePinOptions, tokenChangePin],
+  );
+  runs(
+    token
       .command('destroy-key')
       .description('destroy the key of a former CA or time-stamp authority, which the configuration no longer names')
       .requiredOption('--key-id <id>', 'CKA_ID of the key, as printed by signetctl token inventory'),

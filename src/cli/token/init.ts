@@ -55,7 +55,7 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
  * Refuses a PIN on the command line, where every user of the machine could read it.
  * @throws {CommandError}
  */
-function secretReference(text: string, option: string): string {
+export function secretReference(text: string, option: string): string {
   if (text.startsWith('file:') && text.length > 'file:'.length) return `file:${resolve(text.slice('file:'.length))}`;
   if (/^credential:.+$/.test(text)) return text;
   // The text may be the PIN itself, so it is not repeated.

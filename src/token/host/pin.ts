@@ -61,7 +61,7 @@ export function logInOnce(session: Session, modulePath: string, pin: Uint8Array,
  */
 export class WrongPin extends Error {}
 
-const refusal = (code: number | undefined): string => `the token refuses the PIN (0x${code?.toString(16)})`;
+export const refusal = (code: number | undefined): string => `the token refuses the PIN (0x${code?.toString(16)})`;
 
 /** The token that a PIN is for, and where its refusals are kept. */
 export interface PinKeeping {

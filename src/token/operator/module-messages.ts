@@ -20,9 +20,18 @@ export interface Initialisation {
   readonly confirm?: string;
 }
 
+/** Request to change the user PIN. */
+export interface PinChange {
+  /** Reference of the new PIN. */
+  readonly newPin: string;
+  /** An earlier change was interrupted: the token may have the new PIN already. */
+  readonly isRepeated: boolean;
+}
+
 /** A question to the process that opens the module, and its answer. */
 export type ModuleQuestion =
   | { readonly kind: 'report'; readonly name: ReportName; readonly question: object }
+  | { readonly kind: 'changePin'; readonly change: PinChange }
   | { readonly kind: 'initialise'; readonly initialisation: Initialisation };
 
 export const ModuleAnswer = z.union([

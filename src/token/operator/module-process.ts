@@ -15,6 +15,7 @@ import { becomeTokenOwner, isToBecomeTokenOwner } from '../host/token-owner.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
 import { moduleFaultWords, TokenFailure, pinFrom } from './token-failure.ts';
+import { changePin } from './change-pin.ts';
 import { initialise } from './initialise.ts';
 import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
 
@@ -46,6 +47,16 @@ function answer(question: ModuleQuestion): ModuleAnswer {
     if (question.kind === 'report') {
       loaded ??= load();
       return { value: makeReport(question.name, question.question, outlookOf(loaded)) };
+    }
+    if (question.kind === 'changePin') {
+      const { newPin, isRepeated } = question.change;
+      const readNew = pinReader(newPin);
+      loaded ??= load();
+      const [fault] = pinFaults(loaded.profile, readNew());
+      if (fault !== undefined) throw new TokenFailure('configuration', fault);
+      const slot = outlookOf(loaded).slot();
+      changePin({ module: loaded.module.lib, slot, oldPin: userPin(), newPin: readNew(), refused, isRepeated });
+      return { value: null };
     }
     const { initialisation } = question;
     const pins = { soPin: pinReader(initialisation.soPin), pin: pinReader(initialisation.pin) };

@@ -5,7 +5,7 @@ import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import { processFlags } from '../../service/node-flags.ts';
 import { ownerEnvironment } from '../host/token-owner.ts';
-import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion } from './module-messages.ts';
+import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion, type PinChange } from './module-messages.ts';
 import { prepareSoftwareToken } from './software-token.ts';
 import { TokenFailure } from './token-failure.ts';
 import type { AskToken } from './token-reports.ts';
@@ -14,6 +14,8 @@ export interface ModuleQuestions {
   readonly ask: AskToken;
   /** @throws {TokenFailure} */
   initialise(initialisation: Initialisation): Promise<Initialised>;
+  /** @throws {TokenFailure} `unreachable`: it is not known whether the PIN was changed */
+  changePin(change: PinChange): Promise<void>;
   close(): void;
 }
 
@@ -58,6 +60,9 @@ export async function openModule(config: TokenConfig, configPath: string, answer
   return {
     ask: async (name, question) => request({ kind: 'report', name, question }),
     initialise: async (initialisation) => Initialised.parse(await request({ kind: 'initialise', initialisation })),
+    changePin: async (change) => {
+      await request({ kind: 'changePin', change });
+    },
     close() {
       if (child.connected) child.disconnect();
     },

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { loadTokenConfig } from '../../config/config.ts';
+import { readSecretBytes } from '../../config/secret-reference.ts';
+import { connectToHost } from '../../token/operator/host-questions.ts';
+import { openModule } from '../../token/operator/module-questions.ts';
+import { TokenFailure } from '../../token/operator/token-failure.ts';
+import { CommandError, exitCodes } from '../exit-codes.ts';
+import type { Outcome } from '../outcome.ts';
+import { credentialKeys } from '../setup/credentials.ts';
+import { secretReference } from './init.ts';
+import { pinPlace } from './pin-place.ts';
+import { answerMs } from './token-access.ts';
+
+export const ChangePinOptions = z.strictObject({
+  newPin: z.string().optional(),
+  credentialKey: z.enum(credentialKeys, { error: `--credential-key takes one of ${credentialKeys.join(', ')}` }),
+});
+
+/**
+ * `token change-pin`: changes the user PIN on the token and where it is stored. Killed at any point,
+ * the token host presents no wrong PIN: the old one counts as refused from before the change on, and
+ * a repetition of the command finishes it.
+ */
+export async function tokenChangePin(configPath: string, options: z.output<typeof ChangePinOptions>): Promise<Outcome> {
+  const config = loadTokenConfig(configPath);
+  const host = await connectToHost(config.socketPath, answerMs(config));
+  if (host !== undefined) {
+    host.close();
+    throw new CommandError(exitCodes.refused, 'the token host is running; stop signetd and signetd-token first');
+  }
+  const place = pinPlace(config.pin, options.credentialKey);
+  const { isBegun } = place;
+  const given = options.newPin === undefined ? undefined : readSecretBytes(secretReference(options.newPin, '--new-pin'));
+  if (isBegun) {
+    const left = readSecretBytes(place.next);
+    if (given !== undefined && !given.equals(left))
+      throw new CommandError(
+        exitCodes.refused,
+        'an interrupted change left another new PIN, which the token may have by now: finish that first, without --new-pin',
+      );
+  } else {
+    if (given === undefined) throw new CommandError(exitCodes.usage, '--new-pin is required: no change was interrupted');
+    const present = readSecretBytes(config.pin);
+    if (given.equals(present)) throw new CommandError(exitCodes.refused, '--new-pin: this is the present PIN');
+    place.begin(given);
+  }
+  const module = await openModule(config, configPath, answerMs(config));
+  try {
+    await module.changePin({ newPin: place.next, isRepeated: isBegun });
+  } catch (error) {
+    // The token said that nothing was changed.
+    if (!isBegun && error instanceof TokenFailure && error.kind !== 'unreachable') place.giveUp();
+    throw error;
+  } finally {
+    module.close();
+  }
+  place.finish();
+  return {
+    json: { changed: true },
+    text: 'The PIN was changed, on the token and where it is stored.\n',
+    notes: ['start signetd again; if other machines use this token, store the new PIN there before their token hosts start again'],
+  };
+}
