@@ -72,6 +72,14 @@ export class ApprovedCommands {
             ['to', request.purpose],
           ],
         };
+      case 'mac destroy':
+        return {
+          command: 'mac destroy-former',
+          details: [
+            ['destroys, for good', 'the former MAC keys on the token'],
+            ['though secrets depend on them', request.force ? 'yes: those secrets are lost' : 'no'],
+          ],
+        };
       case 'record use':
         return this.#use(request);
       // These end rights, read, or concern one key of a caller; or they are decided elsewhere.
@@ -82,6 +90,8 @@ export class ApprovedCommands {
       case 'key show':
       case 'key unlock':
       case 'key remove':
+      case 'mac status':
+      case 'mac rotate':
       case 'pool list':
       case 'identity list':
       case 'identity unlock':

@@ -318,6 +318,19 @@ describe.skipIf(notRoot !== undefined)(`with admin.approvals: 2${skipNote(notRoo
     await decide(nobody, nogroup, 'approve', pending).answer;
     expect(await given.answer).toMatchObject({ outcome: 'done' });
   });
+
+  it('a new MAC key waits for nobody, and destroying the former one for a second user, who may refuse', async () => {
+    expect(await give(daemon, daemonGroup, adminPath(), { command: 'mac rotate' }).answer).toMatchObject({ outcome: 'done' });
+    const given = give(daemon, daemonGroup, adminPath(), { command: 'mac destroy', force: true });
+    const pending = await theOne();
+    expect([pending.command, ...pending.details.map(([, what]) => what)]).toEqual([
+      'mac destroy-former',
+      'the former MAC keys on the token',
+      'yes: those secrets are lost',
+    ]);
+    await decide(nobody, nogroup, 'refuse', pending).answer;
+    expect(await given.answer).toMatchObject({ outcome: 'not approved' });
+  });
 });
 
 describe.skipIf(notRoot !== undefined)(`signetctl with admin.approvals: 2${skipNote(notRoot)}`, () => {

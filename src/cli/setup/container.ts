@@ -70,7 +70,8 @@ function checkPossible(answers: Answers, pinFile: string | undefined): void {
   if (process.geteuid?.() === 0)
     throw new CommandError(exitCodes.refused, 'setup --container is run as the user of the container (10001), whom its files belong to');
   for (const [flag, answer] of Object.entries({ authority: answers.authority, server: answers.server, clients: answers.clients }))
-    if (answer !== 'own') throw new CommandError(exitCodes.usage, `--${flag} ${answer} is not for --container: replace its files afterwards`);
+    if (answer !== 'own')
+      throw new CommandError(exitCodes.usage, `--${flag} ${answer} is not for --container: replace its files afterwards`);
   const { hsmAddress, hsmDevice, hsmGroup, hsmWrites } = answers;
   if ([hsmAddress, hsmDevice, hsmGroup, hsmWrites].some((answer) => answer !== ''))
     throw new CommandError(exitCodes.usage, '--hsm-address, --hsm-device, --hsm-group and --hsm-writes are for units of systemd');
@@ -152,7 +153,10 @@ function finished({ directory, answers }: Context): Outcome {
   const mounts = Object.entries(places).map(([name, path]) => [String(path), insidePlaces[name as keyof typeof insidePlaces]] as const);
   const { client: name, tenant, roles } = answers;
   const registration = `signetctl client add ${name} --certificate ${join(insidePlaces.configuration, firstClient)} --tenant ${tenant} --roles ${roles}`;
-  const lines = [...mounts.map(([from, to]) => [from, `mount as ${to}`] as const), [client, 'certificate and key of the first client'] as const];
+  const lines = [
+    ...mounts.map(([from, to]) => [from, `mount as ${to}`] as const),
+    [client, 'certificate and key of the first client'] as const,
+  ];
   return {
     json: { mounts: Object.fromEntries(mounts), client, registration },
     text: `The files of the container are written.\n${fields(lines)}\nOnce it is ready, register the first client in the container:\n\n${registration}\n`,

@@ -60,7 +60,8 @@ async function prepared(options: SetupOptions): Promise<Outcome> {
   if (!asks && !options.unattended && !options.planOnly)
     throw new CommandError(exitCodes.usage, 'there is no terminal to ask on: give every answer as an option, and --unattended');
   if (options.container !== undefined) {
-    if (options.planOnly) throw new CommandError(exitCodes.usage, '--plan-only is not for --container, which changes nothing outside of its directory');
+    if (options.planOnly)
+      throw new CommandError(exitCodes.usage, '--plan-only is not for --container, which changes nothing outside of its directory');
     const { containerSetup } = await import('./container.ts');
     return containerSetup(options.container, await answersOf(options, undefined, asks), options.pinFile);
   }
