@@ -9,6 +9,7 @@ const guides = 'test/docs/guides.long.test.ts';
 const installed = 'test/docs/installed.long.test.ts';
 const setup = 'test/cli/setup/setup.long.test.ts';
 const container = 'test/packaging/container.long.test.ts';
+const fourEyes = 'test/docs/four-eyes.long.test.ts';
 const rotating = 'test/docs/rotating.long.test.ts';
 const moving = 'test/docs/moving.long.test.ts';
 const registries = 'test/docs/registries.long.test.ts';
@@ -31,6 +32,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/console.md': { rest: installed },
   'docs/csc.md': { rest: guides, 'Example: pyHanko': 'test/docs/csc.test.ts' },
   'docs/documents.md': { rest: guides },
+  'docs/four-eyes.md': { rest: fourEyes },
   'docs/identity-providers.md': { rest: guides },
   'docs/installation.md': { rest: 'test/packaging/installed.long.test.ts', Container: container },
   'docs/levels.md': { rest: guides },
