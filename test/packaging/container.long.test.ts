@@ -1,116 +1,169 @@
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { z } from 'zod';
 import { shellBlocks } from '../docs/shell-blocks.ts';
-import { withoutNeighbours } from '../support/installed-material.ts';
-import { Load } from '../support/load.ts';
-import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { skipNote } from '../support/skip-note.ts';
 import { packageOfThisBuild } from './made-package.ts';
 
-const user = '10001';
+const user = 10_001;
 const name = `signetd-test-${process.pid}`;
 const podman = ['--runtime', 'runc', '--cgroup-manager', 'cgroupfs'];
-const missing = ['buildah', 'podman', 'runc', 'mmdebstrap'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
-const reason = process.getuid?.() !== 0 ? 'this takes root' : missing.length > 0 ? `${missing.join(', ')} not installed` : undefined;
+const programs = ['buildah', 'podman', 'runc', 'mmdebstrap', 'nsenter', 'curl', 'python3'];
+const missing = programs.filter((program) => spawnSync(program, ['--version']).error !== undefined);
+const reason =
+  process.getuid?.() !== 0
+    ? 'this takes root'
+    : missing.length > 0
+      ? `${missing.join(', ')} not installed`
+      : existsSync('/sys/fs/cgroup') && readdirSync('/sys/fs/cgroup').length > 0
+        ? undefined
+        : 'there are no control groups here';
 const directory = mkdtempSync(join(tmpdir(), 'signetd-container-'));
-const environment = quickstartEnvironment();
-let container: ChildProcess | undefined;
+const at = (...parts: string[]): string => join(directory, ...parts);
+let image = '';
 
-/** The directories that docs/installation.md mounts, with the material of a quickstart. */
-function writeVolumes(): void {
-  const { configFile } = environment.description();
-  for (const place of ['etc', 'secrets', 'state', 'log']) mkdirSync(join(directory, place));
-  for (const place of ['tls', 'pki', '2d-doc'])
-    cpSync(join(environment.directory, place), join(directory, 'etc', place), { recursive: true });
-  cpSync(join(environment.directory, 'token/pin'), join(directory, 'secrets/pin'));
-  cpSync(join(environment.directory, 'tls/server.key'), join(directory, 'secrets/tls-key'));
-  cpSync(join(environment.directory, 'state.sqlite'), join(directory, 'state/state.sqlite'));
-  cpSync(join(environment.directory, 'audit'), join(directory, 'log/audit'), { recursive: true });
-  cpSync(join(environment.directory, 'token/tokens'), join(directory, 'state/tokens'), { recursive: true });
-  writeFileSync(join(directory, 'etc/softhsm2.conf'), 'directories.tokendir = /var/lib/signetd/tokens\nobjectstore.backend = file\n');
-  writeFileSync(
-    join(directory, 'etc/signetd.yaml'),
-    configured(readFileSync(configFile, 'utf8').replaceAll(environment.directory, '/etc/signetd')),
-  );
-  execFileSync('chown', ['-R', `${user}:${user}`, directory]);
-  for (const secret of ['pin', 'tls-key']) chmodSync(join(directory, 'secrets', secret), 0o600);
+/** Runs commands of docs/containers.md, with this image, container and directory, and without a network of the machine. */
+function follow(commands: string): string {
+  // The limits that podman sets by itself are above those that a container on a container may set.
+  const limits = '--ulimit nofile=4096:4096 --ulimit nproc=4096:4096 --no-healthcheck';
+  const prelude = `set -e
+podman() {
+  case $1 in
+    run) shift; command podman ${podman.join(' ')} run ${limits} --network none "$@" ;;
+    *) command podman ${podman.join(' ')} "$@" ;;
+  esac
+}
+curl() { nsenter --net="/proc/$(podman inspect --format '{{.State.Pid}}' ${name})/ns/net" curl "$@"; }
+`;
+  const here = commands
+    .replaceAll('/srv/signetd/secrets', at('volume'))
+    .replaceAll('/srv/signetd', at('made'))
+    .replaceAll('--name signetd', `--name ${name}`)
+    .replaceAll('podman exec signetd ', `podman exec ${name} `)
+    .replace('--publish 8443:8443', '')
+    .replaceAll(/localhost\/signetd:\S+/g, image);
+  return execFileSync('sh', ['-c', `${prelude}${here}`], { encoding: 'utf8', cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-function configured(text: string): string {
-  const { listeners, certificateAuthorities, tenants, token } = parse(text) as Record<string, Record<string, Record<string, unknown>>>;
-  return stringify({
-    listeners: { api: { ...listeners?.['api'], key: '/run/secrets/tls-key' }, operations: listeners?.['operations'] },
-    token: {
-      ...{
-        profile: 'softhsm2',
-        label: token?.['label'],
-        pin: 'file:/run/secrets/pin',
-        host: 'spawn',
-        socketPath: '/run/signetd/token.sock',
-      },
-      ...{ accountDirectory: '/var/lib/signetd/account', environment: { SOFTHSM2_CONF: '/etc/signetd/softhsm2.conf' } },
-    },
-    certificateAuthorities,
-    tenants: withoutNeighbours(tenants ?? {}),
-  });
+function inContainer(...words: string[]): { readonly status: number | null; readonly output: string } {
+  const { status, stdout, stderr } = spawnSync('podman', [...podman, 'exec', name, ...words], { encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}` };
 }
+
+let versions = 0;
+/** Makes the secrets the present version of a volume, as kubelet does. */
+function mountSecrets(mode = 0o440): void {
+  const volume = at('volume');
+  versions += 1;
+  const version = `..2026_11_28_09_00_00.${versions}`;
+  if (versions === 1) {
+    mkdirSync(volume);
+    chownSync(volume, 0, user);
+    chmodSync(volume, 0o3777);
+    for (const file of readdirSync(at('made/secrets'))) symlinkSync(`..data/${file}`, join(volume, file));
+  }
+  mkdirSync(join(volume, version), { mode: 0o755 });
+  for (const file of readdirSync(at('made/secrets'))) {
+    cpSync(at('made/secrets', file), join(volume, version, file));
+    chownSync(join(volume, version, file), 0, user);
+    chmodSync(join(volume, version, file), mode);
+  }
+  symlinkSync(version, join(volume, '..data_tmp'));
+  renameSync(join(volume, '..data_tmp'), join(volume, '..data'));
+  rmSync(join(volume, `..2026_11_28_09_00_00.${versions - 1}`), { recursive: true, force: true });
+}
+
+const page = readFileSync('docs/containers.md', 'utf8');
+const commands = (heading: string): string[] => shellBlocks(page, heading).map((block) => block.commands);
+const [setup = '', run = '', create = '', sign = ''] = commands('A first signature');
 
 beforeAll(() => {
   if (reason !== undefined) return;
-  environment.prepare();
-  writeVolumes();
-  const base = process.env['SIGNETD_CONTAINER_BASE'] ?? 'debootstrap';
-  const [build, run] = shellBlocks(readFileSync('docs/installation.md', 'utf8'), 'Container');
-  const image = execFileSync('sh', ['-c', build?.commands.replace(/\S+\.deb/, packageOfThisBuild()) ?? ''], {
+  const [build = ''] = commands('The image');
+  image = execFileSync('sh', ['-c', build.replace(/\S+\.deb/, packageOfThisBuild())], {
     encoding: 'utf8',
-    env: { ...process.env, BASE: base },
+    env: { ...process.env, BASE: process.env['SIGNETD_CONTAINER_BASE'] ?? 'debootstrap', PACKAGES: 'softhsm2' },
   }).trim();
-  // The limits that podman sets by itself are above those that a container on a container may set.
-  const limits = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'];
-  const softhsm = ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/libcrypto.so.3'].map(
-    (path) => `${realpathSync(path)}:${path}:ro`,
-  );
-  const mounts = softhsm.flatMap((volume) => ['--volume', volume]);
-  const own = ['podman', ...podman, 'run', '--rm', '--network=host', ...limits, ...mounts].join(' ');
-  const command = (run?.commands ?? '')
-    .replace('podman run', own)
-    .replace('--name signetd', `--name ${name}`)
-    .replaceAll('/srv/signetd/', `${directory}/`)
-    // The network is the machine's.
-    .replace('--publish 8443:8443', '')
-    .replace(/localhost\/\S+/, image);
-  container = spawn('sh', ['-c', `exec ${command}`], { stdio: ['ignore', 'ignore', 'ignore'] });
+  follow(setup);
+  mountSecrets();
 }, 600_000);
 
 afterAll(() => {
   if (reason === undefined) spawnSync('podman', [...podman, 'rm', '--force', name]);
-  container?.kill();
   rmSync(directory, { recursive: true, force: true });
-  if (reason === undefined) environment.remove();
 });
 
+const Signed = z.object({ result: z.object({ resultMajor: z.literal(0) }) });
+
 describe.skipIf(reason !== undefined)(`the container image${skipNote(reason)}`, () => {
-  it('signs without privileges and with a file system that it cannot write', async () => {
-    const { opsUrl, caCertificate, clients, baseUrl, signRoot } = environment.description();
-    await expect
-      .poll(() => spawnSync('curl', ['--silent', `${opsUrl}/health/ready`], { encoding: 'utf8' }).stdout, { timeout: 90_000 })
-      .toContain('"ready"');
-    const client = clients['other'];
-    if (client === undefined) throw new Error('no client');
-    const load = new Load({ url: `${baseUrl}${signRoot}`, ca: caCertificate, ...client, callers: 2, pauseMs: 20 });
-    await load.busy();
-    expect((await load.end()).failures).toEqual([]);
-    const written = spawnSync('podman', [...podman, 'exec', name, 'sh', '-c', 'id -u; touch /usr/x'], { encoding: 'utf8' });
-    expect(written.stdout.trim()).toBe(user);
-    expect(written.stderr).toContain('Read-only file system');
+  it('says what it is, and has a health check', () => {
+    const text = execFileSync('podman', [...podman, 'image', 'inspect', image], { encoding: 'utf8' });
+    expect(text).toContain('"org.opencontainers.image.version": "0.');
+    expect(text).toContain('"org.opencontainers.image.licenses": "Apache-2.0"');
+    expect(text).toContain('/usr/local/bin/signetd-probe');
   });
 
-  it('stops when it is told to, after it has answered', () => {
-    const { status } = spawnSync('podman', [...podman, 'stop', '--time', '40', name]);
-    expect(status).toBe(0);
+  it('is set up once in a directory, and not by root', () => {
+    expect(() => follow(setup)).toThrow('not empty, and setup overwrites nothing');
+    expect(() =>
+      follow(setup.replace('--read-only', '--read-only --user 0:0').replace('--container /setup', '--container /tmp/new')),
+    ).toThrow('is run as the user of the container (10001)');
   });
+
+  it('leaves nothing of a setup that fails', () => {
+    mkdirSync(at('failed'));
+    chownSync(at('failed'), user, user);
+    const failing = setup.replaceAll('/srv/signetd', at('failed')).replace('--host signetd.example.org', '--host signetd --label ""');
+    expect(() => follow(failing)).toThrow('--label takes');
+    const wrong = setup
+      .replaceAll('/srv/signetd', at('failed'))
+      .replace("--organization 'Example Bank'", "--organization 'A' --server files");
+    expect(() => follow(wrong)).toThrow('--server files is not for --container');
+    expect(readdirSync(at('failed'))).toEqual([]);
+  });
+
+  it.each([1, 2])(
+    'signs without privileges, with secrets of Kubernetes and a file system that it cannot write, and stops when told to (round %i)',
+    async (round) => {
+      follow(run);
+      await expect.poll(() => inContainer('signetd-probe', 'ready').output, { timeout: 90_000, interval: 1000 }).toContain('"ready"');
+      expect(inContainer('signetd-probe', 'live').status).toBe(0);
+      if (round === 1) follow(create);
+      expect(Signed.parse(JSON.parse(follow(sign))).result.resultMajor).toBe(0);
+      const written = inContainer('sh', '-c', 'id -u; touch /usr/x');
+      expect(written.output).toMatch(/^10001\n/);
+      expect(written.output).toContain('Read-only file system');
+
+      // A Secret that others can read is refused, the service goes on; the next one is taken.
+      for (let rotation = 1; rotation <= 2; rotation += 1) {
+        mountSecrets(0o444);
+        expect(inContainer('signetctl', 'reload').output).toContain('others may read this file');
+        expect(inContainer('signetd-probe', 'ready').status).toBe(0);
+        mountSecrets();
+        expect(inContainer('signetctl', 'reload')).toMatchObject({ status: 0 });
+      }
+      expect(Signed.parse(JSON.parse(follow(sign))).result.resultMajor).toBe(0);
+
+      expect(spawnSync('podman', [...podman, 'stop', '--time', '40', name]).status).toBe(0);
+      const state = execFileSync('podman', [...podman, 'inspect', '--format', '{{.State.ExitCode}}', name], { encoding: 'utf8' });
+      expect(state.trim()).toBe('0');
+      execFileSync('podman', [...podman, 'rm', name]);
+    },
+    180_000,
+  );
 });
