@@ -152,7 +152,7 @@ function finished({ directory, answers }: Context): Outcome {
   const { places, client } = directory;
   const mounts = Object.entries(places).map(([name, path]) => [String(path), insidePlaces[name as keyof typeof insidePlaces]] as const);
   const { client: name, tenant, roles } = answers;
-  const registration = `signetctl client add ${name} --certificate ${join(insidePlaces.configuration, firstClient)} --tenant ${tenant} --roles ${roles}`;
+  const registration = `signetctl client add --name ${name} --certificate ${join(insidePlaces.configuration, firstClient)} --tenant ${tenant} --roles ${roles}`;
   const lines = [
     ...mounts.map(([from, to]) => [from, `mount as ${to}`] as const),
     [client, 'certificate and key of the first client'] as const,
