@@ -12,14 +12,9 @@ const generationMax = 0xffff;
 /** Appends the number of the key. */
 export function storedMac(mac: Uint8Array, generation: number): Uint8Array {
   if (generation === 0) return mac;
-  return Buffer.concat([mac, generationSuffix(generation)]);
-}
-
-/** What follows the MACs of a key. */
-export function generationSuffix(generation: number): Buffer {
   const suffix = Buffer.alloc(generationBytes);
   suffix.writeUInt32BE(generation);
-  return suffix;
+  return Buffer.concat([mac, suffix]);
 }
 
 /** Whether these octets have the length of a stored MAC. */

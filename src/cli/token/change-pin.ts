@@ -3,7 +3,7 @@ import { loadTokenConfig } from '../../config/config.ts';
 import { readSecretBytes } from '../../config/secret-reference.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { openModule } from '../../token/operator/module-questions.ts';
-import { TokenFailure } from '../../token/operator/token-failure.ts';
+import { pinFrom, TokenFailure } from '../../token/operator/token-failure.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { credentialKeys } from '../setup/credentials.ts';
@@ -32,7 +32,7 @@ export async function tokenChangePin(configPath: string, options: z.output<typeo
   const { isBegun } = place;
   const given = options.newPin === undefined ? undefined : readSecretBytes(secretReference(options.newPin, '--new-pin'));
   if (isBegun) {
-    const left = readSecretBytes(place.next);
+    const left = pinFrom(place.next);
     if (given !== undefined && !given.equals(left))
       throw new CommandError(
         exitCodes.refused,
@@ -40,7 +40,7 @@ export async function tokenChangePin(configPath: string, options: z.output<typeo
       );
   } else {
     if (given === undefined) throw new CommandError(exitCodes.usage, '--new-pin is required: no change was interrupted');
-    const present = readSecretBytes(config.pin);
+    const present = pinFrom(config.pin);
     if (given.equals(present)) throw new CommandError(exitCodes.refused, '--new-pin: this is the present PIN');
     place.begin(given);
   }

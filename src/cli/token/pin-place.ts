@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialFile } from '../../config/encrypted-credential.ts';
-import { readSecretBytes } from '../../config/secret-reference.ts';
+import { pinFrom } from '../../token/operator/token-failure.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { removeCredential, storeCredential, type CredentialKey } from '../setup/credentials.ts';
 
@@ -83,7 +83,7 @@ function credentialPlace(name: string, key: CredentialKey): PinPlace {
     },
     finish() {
       // A repetition after a kill finds the next one still there.
-      const pin = readSecretBytes(`credential:${next}`);
+      const pin = pinFrom(`credential:${next}`);
       storeCredential(name, pin, key);
       pin.fill(0);
       removeCredential(next);

@@ -1,9 +1,15 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
-import { generationSuffix } from '../../token/mac-generation.ts';
 import type { Schema } from '../schema.ts';
 import type { KeyRow, Sealed } from '../tables/keys.ts';
 import type { KeyPoolRow } from '../tables/token-keys.ts';
 import type { KeyTable } from './attempts.ts';
+
+/** What follows the MACs of a key (`token/mac-generation.ts`). */
+function suffixOf(generation: number): Buffer {
+  const suffix = Buffer.alloc(4);
+  suffix.writeUInt32BE(generation);
+  return suffix;
+}
 
 /** A MAC key of the token, as the store knows it. */
 export interface StoredMacKey {
@@ -56,7 +62,7 @@ type MacColumn = 'secret_mac' | 'transaction_mac' | 'seal_mac' | 'mac';
 function isFormer(column: MacColumn, current: number): RawBuilder<boolean> {
   const ref = sql.ref(column);
   if (current === 0) return sql<boolean>`1 = 0`;
-  return sql<boolean>`(${ref} is not null and (length(${ref}) = 32 or (length(${ref}) = 36 and substr(${ref}, 33) < ${generationSuffix(current)})))`;
+  return sql<boolean>`(${ref} is not null and (length(${ref}) = 32 or (length(${ref}) = 36 and substr(${ref}, 33) < ${suffixOf(current)})))`;
 }
 
 /** @param now milliseconds since epoch */
