@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import { runCommand, type AdminContext } from '../admin/commands.ts';
 import type { AdminRequest } from '../admin/protocol.ts';
-import { lastLines } from '../audit/last-lines.ts';
 import type { AdministrationEntry } from '../audit/record.ts';
 import { Problem, sendProblem } from '../http/problem.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { version } from '../telemetry/version.ts';
+import { auditRecords } from './audit-records.ts';
 import { checkAdmission, checkSameOrigin } from './admission.ts';
 import { configurationView } from './configuration-view.ts';
 import type { MetricsHistory } from './history.ts';
@@ -15,7 +15,7 @@ import { searchKeys } from './key-search.ts';
 import type { Access, AuditRecords, ConfigurationInForce, FoundKeys, Overview, Service, SignedIn } from './page/answers.ts';
 import type { OperatorGroup } from './operator-group.ts';
 import type { PageFiles } from './page-files.ts';
-import { codeOf, credentialsOf, keyQueryOf, momentOf, referenceOf, setCookie } from './requests.ts';
+import { auditQueryOf, codeOf, credentialsOf, keyQueryOf, momentOf, referenceOf, setCookie } from './requests.ts';
 import { sharedHealth } from './shared-health.ts';
 import { serviceView, type ServiceSources } from './service-view.ts';
 import type { Operator, SignIns, View } from './sign-ins.ts';
@@ -31,7 +31,6 @@ export interface ConsoleParts {
   readonly host: string;
 }
 
-const auditRecordsSent = 500;
 const runningVersion = version();
 
 /**
@@ -120,9 +119,9 @@ function addOperatorRoutes(router: Router, parts: ConsoleParts): void {
   });
   router.get('/api/audit', async (request, response) => {
     const { uid } = await operatorOf(request);
-    const { enabled, directory } = administration.config().audit;
-    const lines = await viewed(parts, request, { view: 'audit', uid }, async () => (enabled ? lastLines(directory, auditRecordsSent) : []));
-    answer(response, { records: lines.map(recordOf) } satisfies AuditRecords);
+    const query = auditQueryOf(request);
+    const read = async (): Promise<AuditRecords> => auditRecords(administration.config().audit, query);
+    answer(response, await viewed(parts, request, { view: 'audit', uid }, read));
   });
   router.get('/api/configuration', async (request, response) => {
     const { uid } = await operatorOf(request);
@@ -203,16 +202,6 @@ function answer(response: Response, value: unknown): void {
 
 function nameOf({ uid }: Operator): string {
   return uid === 0 ? 'root' : `user ${uid}`;
-}
-
-/** A damaged line is shown as it is. */
-function recordOf(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : { damaged: line };
-  } catch {
-    return { damaged: line };
-  }
 }
 
 function problemOf(error: unknown, { log }: AdminContext): Problem {

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { Problem } from '../http/problem.ts';
 import { keyStates } from '../keys/states.ts';
+import { outcomeFilter, type RecordFilter } from '../audit/record-filter.ts';
 import type { KeyQuery } from './key-search.ts';
 import type { Credentials } from './sign-ins.ts';
 
@@ -19,6 +20,30 @@ const KeysQuery = z.object({
 export function keyQueryOf(request: Request): KeyQuery {
   const { text, ...where } = parsed(KeysQuery, request.query, 'the search is not valid');
   return { text, tenant: where.tenant, state: where.state, after: where.after };
+}
+
+const Time = z.iso
+  .datetime()
+  .transform((text) => Date.parse(text))
+  .optional();
+const Text = z.string().min(1).max(256).optional();
+const AuditQuery = z.object({
+  ...{ client: Text, tenant: Text, key: Text, request: Text, since: Time, until: Time },
+  outcome: z.string().optional(),
+  before: z.coerce.number().int().positive().optional(),
+});
+
+/**
+ * Returns what to search the audit log for, and the record before which to begin; undefined if the
+ * request names nothing.
+ * @throws {Problem} 400
+ */
+export function auditQueryOf(request: Request): (RecordFilter & { readonly before: number | undefined }) | undefined {
+  if (Object.keys(request.query).length === 0) return undefined;
+  const { outcome: text, before, ...rest } = parsed(AuditQuery, request.query, 'the search is not valid');
+  const outcome = text === undefined ? undefined : outcomeFilter(text);
+  if (text !== undefined && outcome === undefined) throw new Problem(400, 'the outcome is success, refused, a result or a status');
+  return { ...rest, outcome, before };
 }
 
 /** @throws {Problem} 404 */

@@ -183,6 +183,33 @@ describe('the console answers', () => {
     }
   });
 
+  it('with the records of the audit log that are searched for, one search at a time', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'signetd-console-'));
+    try {
+      const { ask, signedIn } = await consoleWith('operate', { config: () => ({ audit: { enabled: true, directory } }) });
+      const operator = await signedIn();
+      const lines = [1, 2, 3].map((n) => ({
+        ...{ n, time: `2026-03-0${n}T10:00:00.000Z`, kind: 'request', request: `r${n}`, client: 'app' },
+        ...(n === 2 ? { major: 2, minor: 202, reason: 'activation failed' } : { major: 0, minor: 0 }),
+      }));
+      writeFileSync(join(directory, 'audit-00000001.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      const found = async (query: string): Promise<unknown> => JSON.parse((await ask(`/api/audit?${query}`, operator)).body);
+      expect(await found('outcome=refused')).toEqual({ records: [lines[1]] });
+      expect(await found('client=app&since=2026-03-02T00:00:00Z&until=2026-03-03T00:00:00Z')).toEqual({ records: [lines[1]] });
+      expect(await found('request=r3')).toEqual({ records: [lines[2]] });
+      expect(await found('client=app&before=3')).toEqual({ records: [lines[1], lines[0]] });
+      expect(await found('client=other')).toEqual({ records: [] });
+      for (const wrong of ['outcome=x', 'since=yesterday', 'before=0', `client=${'a'.repeat(257)}`, 'client=a&client=b'])
+        expect((await ask(`/api/audit?${wrong}`, operator)).status).toBe(400);
+      const answers = await Promise.all(['r1', 'r2', 'r3'].map(async (id) => ask(`/api/audit?request=${id}`, operator)));
+      expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200);
+      expect(answers.every(({ status }) => status === 200 || status === 429)).toBe(true);
+      expect((await ask('/api/audit?request=r1', operator)).status).toBe(200);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
   it.each([
     [new Refusal('STORE_FULL'), 503],
     [new StoreUnavailable('no answer'), 503],

@@ -260,6 +260,36 @@ describe.skipIf(noBrowser !== undefined)(`the page of the console${skipNote(noBr
     await operator.view('#audit', 'The audit log is switched off.', { '/audit': { records: [] } });
   });
 
+  it('searches the audit log by request, client, outcome and time, and goes on', async () => {
+    const record = (n: number): AuditRecords['records'][number] => ({
+      ...{ n, time: ago(n), kind: 'request', client: 'app', tenant: 'demo', operation: 'signature/sign', major: 1, minor: 101 },
+      reason: '/keyReference/reference: this field is required',
+    });
+    await operator.view('#audit', 'The audit log is switched off.', { '/audit': { records: [] } });
+    operator.answer({ '/audit': { records: [record(9)], next: 5000 } });
+    await page.getByLabel('Request or key').fill('order 4711');
+    await page.getByLabel('Client').fill('app');
+    await page.getByLabel('Outcome').fill('refused');
+    await page.getByLabel('From (UTC)').fill('2026-03-01T00:00');
+    await page.getByLabel('Before (UTC)').fill('2026-03-02T12:30');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('1 record so far, the newest first; the log was searched back to record 5,000.').waitFor();
+    operator.answer({ '/audit': { records: [record(3)] } });
+    await page.getByRole('button', { name: 'Search further' }).click();
+    await page.getByText('2 records found, the newest first.').waitFor();
+    expect(await page.locator('td[data-column="Outcome"]').allInnerTexts()).toEqual(
+      Array.from({ length: 2 }, () => '1/101 /keyReference/reference: this field is required'),
+    );
+    for (const label of ['Client', 'Outcome', 'From (UTC)', 'Before (UTC)']) await page.getByLabel(label).fill('');
+    await page.getByLabel('Request or key').fill('A'.repeat(40));
+    operator.answer({ '/audit': { status: 429, detail: 'another search runs' } });
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('Another search runs').waitFor();
+    const query = 'request=order+4711&client=app&outcome=refused&since=2026-03-01T00%3A00%3A00Z&until=2026-03-02T12%3A30%3A00Z';
+    const urls = operator.asked.filter((one) => one.includes('/audit?')).map((one) => one.split(' ')[1]?.split('/audit?')[1]);
+    expect(urls).toEqual([query, `${query}&before=5000`, `key=${'a'.repeat(40)}`]);
+  });
+
   it('shows the configuration section by section, in the manner of its file', async () => {
     const sections = {
       ...{ plain: 'text', number: 1, nothing: null, flag: false, empty: {}, list: [], words: ['a', 'b'] },

@@ -141,9 +141,11 @@ export interface FoundKeys {
   readonly looked: number;
 }
 
-/** `audit`: the last records, newest first, as they are in the log. */
+/** `audit`: the last records, or those that were searched for, newest first, as they are in the log. */
 export interface AuditRecords {
   readonly records: readonly Readonly<Record<string, unknown>>[];
+  /** Of a search that reached its bounds: the record before which it can go on. */
+  readonly next?: number;
 }
 
 /** `configuration`: the configuration in force, with secrets hidden. */
