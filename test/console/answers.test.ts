@@ -202,7 +202,7 @@ describe('the console answers', () => {
       for (const wrong of ['outcome=x', 'since=yesterday', 'before=0', `client=${'a'.repeat(257)}`, 'client=a&client=b'])
         expect((await ask(`/api/audit?${wrong}`, operator)).status).toBe(400);
       const answers = await Promise.all(['r1', 'r2', 'r3'].map(async (id) => ask(`/api/audit?request=${id}`, operator)));
-      expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200);
+      expect(answers.some(({ status }) => status === 200)).toBe(true);
       expect(answers.every(({ status }) => status === 200 || status === 429)).toBe(true);
       expect((await ask('/api/audit?request=r1', operator)).status).toBe(200);
     } finally {
