@@ -6,7 +6,10 @@ import { programOf } from '../../src/cli/program.ts';
 const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8');
 const sections = pageOf('signetctl').split(/^(?=##)/m);
 /** Commands that have a page of their own. */
-const ownPages = new Map([['setup', 'setup'], ...['verify', 'tail', 'export', 'prune'].map((name) => [`audit ${name}`, 'audit'] as const)]);
+const ownPages = new Map([
+  ['setup', 'setup'],
+  ...['verify', 'find', 'tail', 'export', 'prune'].map((name) => [`audit ${name}`, 'audit'] as const),
+]);
 const tree = commandTree(programOf(() => undefined));
 
 /** The text in which a command is described. */

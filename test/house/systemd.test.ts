@@ -73,7 +73,7 @@ test('the sockets of the token host have a group that the daemon alone is in, an
     expect.arrayContaining(['User=signetd-token', 'Group=signetd-token-client', 'SupplementaryGroups=signetd']),
   );
   expect(linesOf('signetd.service')).toEqual(
-    expect.arrayContaining(['User=signetd', 'Group=signetd', 'SupplementaryGroups=signetd-token-client signetd-admin']),
+    expect.arrayContaining(['User=signetd', 'Group=signetd', 'SupplementaryGroups=signetd-token-client signetd-admin signetd-approvers']),
   );
   // In a namespace of users the kernel would not tell who is at the other end of a socket.
   for (const unit of ['signetd.service', 'signetd-token.service']) expect(linesOf(unit)).toContain('PrivateUsers=no');
