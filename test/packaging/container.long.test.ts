@@ -134,6 +134,7 @@ describe.skipIf(reason !== undefined)(`the container image${skipNote(reason)}`, 
       .replaceAll('/srv/signetd', at('failed'))
       .replace("--organization 'Example Bank'", "--organization 'A' --server files");
     expect(() => follow(wrong)).toThrow('--server files is not for --container');
+    expect(() => follow(wrong.replace('--server files', '--state postgresql'))).toThrow('--state postgresql is not for --container');
     expect(readdirSync(at('failed'))).toEqual([]);
   });
 

@@ -72,6 +72,8 @@ function checkPossible(answers: Answers, pinFile: string | undefined): void {
   for (const [flag, answer] of Object.entries({ authority: answers.authority, server: answers.server, clients: answers.clients }))
     if (answer !== 'own')
       throw new CommandError(exitCodes.usage, `--${flag} ${answer} is not for --container: replace its files afterwards`);
+  if (answers.state !== 'sqlite')
+    throw new CommandError(exitCodes.usage, `--state ${answers.state} is not for --container: write it into the configuration afterwards`);
   const { hsmAddress, hsmDevice, hsmGroup, hsmWrites } = answers;
   if ([hsmAddress, hsmDevice, hsmGroup, hsmWrites].some((answer) => answer !== ''))
     throw new CommandError(exitCodes.usage, '--hsm-address, --hsm-device, --hsm-group and --hsm-writes are for units of systemd');
