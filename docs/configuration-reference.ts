@@ -22,7 +22,7 @@ const introduction = [
   '<!-- Written by `npm run docs` from src/config/. -->',
   '',
   'The configuration of signetd is one YAML file, by default `/etc/signetd/signetd.yaml`. This page lists every section and',
-  'member in the order of the schema; [operating.md](operating.md#configuration) explains the purpose of each section. The',
+  'member in the order of the schema; [configuring.md](configuring.md#configuration) explains the purpose of each section. The',
   'manual page signetd.yaml(5) has the same content. Editors that check YAML read it from',
   '[configuration.schema.json](configuration.schema.json).',
   '',

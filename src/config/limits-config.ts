@@ -11,7 +11,7 @@ const Seconds = z.number().positive().max(3600);
 export const operationPaces = ['otpsPerMinute', 'messagesPerMinute'] as const;
 export type OperationPaceName = (typeof operationPaces)[number];
 
-/** Limits for each caller and for all together (docs/operating.md, Limits). */
+/** Limits for each caller and for all together (docs/limits.md). */
 export const LimitsConfig = z
   .strictObject({
     jsonBodyMaxBytes: Count.default(64 * mebibyte).describe('Maximum size of a JSON body in bytes; a larger one gets status 413.'),

@@ -21,7 +21,7 @@ const ClientLimitsConfig = z.strictObject({
 });
 type ClientLimitsConfig = z.output<typeof ClientLimitsConfig>;
 
-/** Limits of a tenant and of its clients (docs/operating.md, Limit a client). */
+/** Limits of a tenant and of its clients (docs/limits.md, Limit a client). */
 export const TenantLimitsConfig = z.strictObject({
   requestsPerSecond: Count.optional().describe(
     'Sustained requests per second of all clients of the tenant together; beyond it they get status 429. Default: no limit beyond that of each client.',

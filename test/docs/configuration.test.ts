@@ -20,8 +20,8 @@ it('docs/configuration.md names every member of the configuration', () => {
   expect(namesIn(schema).filter((name) => !listed.has(name))).toEqual([]);
 });
 
-it('docs/operating.md says what each section is for', () => {
-  const [, table = ''] = /^## Configuration$(.*?)^## /ms.exec(readFileSync('docs/operating.md', 'utf8')) ?? [];
+it('docs/configuring.md says what each section is for', () => {
+  const [, table = ''] = /^## Configuration$(.*?)^## /ms.exec(readFileSync('docs/configuring.md', 'utf8')) ?? [];
   const sections = new Set(Array.from(table.matchAll(/^\| \[`(\w+)/gm), ([, name]) => name));
   expect(Object.keys(Config.shape).filter((name) => !sections.has(name))).toEqual([]);
 });

@@ -226,7 +226,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     expect(stored).toContain('the token signs');
   });
 
-  it('docs/operating.md, docs/backup.md: the installation by hand, and health over a Unix socket', () => {
+  it('docs/installing-by-hand.md, docs/backup.md, docs/health.md: the installation by hand, and health over a Unix socket', () => {
     shell(`mkdir by-hand; cd by-hand; umask 077; cp /etc/signetd/signetd.yaml .
       systemd-creds decrypt --name=pin /etc/credstore.encrypted/signetd.pin pin-file
       systemd-creds decrypt --name=tls-key /etc/credstore.encrypted/signetd.tls-key key-file
@@ -234,7 +234,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
     const [secrets, publicSocket] = codeBlocks(pageOf('backup'), 'On a new machine').filter(({ language }) => language === 'bash');
     shell(`cd by-hand; ${secrets?.text}`);
-    follow('operating', 'Installation with systemd', [[/^/g, 'cd by-hand\n']]);
+    follow('installing-by-hand', '', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
     // As on a new machine: the configuration has the listener, and nobody has enabled its socket.
     configure(({ listeners }) => Object.assign(listeners ?? {}, { public: {} }));
@@ -243,9 +243,9 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     shell(publicSocket?.text ?? '');
     shell('systemctl start signetd.service');
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
-    const text = firstBlock(pageOf('operating'), 'ini', 'Health');
+    const text = firstBlock(pageOf('health'), 'ini', 'Health');
     const [, path = ''] = /^# (\S+)$/m.exec(text) ?? [];
     shell(`groupadd --system prometheus; mkdir -p ${path.replace(/\/[^/]*$/, '')}; cat >${path} <<'END'\n${text}END`);
-    expect(follow('operating', 'Health')).toContain('"ready"');
+    expect(follow('health', 'Health')).toContain('"ready"');
   });
 });

@@ -56,7 +56,7 @@ it('every alert has its section in docs/monitoring.md, in the same order', () =>
 
 it('rules and dashboard use only metrics that the service has', () => {
   const described = new Set(
-    Array.from(readFileSync('docs/operating.md', 'utf8').matchAll(/`((?:signetd|process)_[a-z_]+)`/g), ([, name]) => name),
+    Array.from(readFileSync('docs/health.md', 'utf8').matchAll(/`((?:signetd|process)_[a-z_]+)`/g), ([, name]) => name),
   );
   const recorded = new Set(rules.flatMap((rule) => ('record' in rule ? [rule.record] : [])));
   const expressions = [...rules.map(({ expr }) => expr), ...panelQueries.map(({ expression }) => expression), ...annotationQueries];

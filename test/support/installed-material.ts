@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
 
-/** What an operator does by docs/operating.md, as a script of the shell, with the material of a quickstart at /srv. */
+/** What an operator does by docs/installing-by-hand.md, as a script of the shell, with the material of a quickstart at /srv. */
 export const installation = `
 set -eu
 umask 077

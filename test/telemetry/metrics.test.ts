@@ -56,13 +56,13 @@ it('/metrics separates the time that requests waited for the token from the time
   expect(text.match(/^signetd_token_call_seconds_bucket\{.*operation="makeMac".*\}/gm)?.length).toBe(17);
 });
 
-it('/metrics has exactly the metrics that docs/operating.md describes', async () => {
+it('/metrics has exactly the metrics that docs/health.md describes', async () => {
   // The service of this test has no syslog server.
   const ofSyslog = new Registry();
   syslogMetrics(ofSyslog, () => undefined);
   const text = `${await metrics()}\n${await ofSyslog.metrics()}`;
   const exposed = Array.from(text.matchAll(/^# TYPE (\S+) /gm), ([, name]) => name);
-  const [, section = ''] = readFileSync('docs/operating.md', 'utf8').split(/^## Metrics$/m);
+  const [, section = ''] = readFileSync('docs/health.md', 'utf8').split(/^## Metrics$/m);
   const [table = ''] = section.split(/^## /m);
   const described = Array.from(table.matchAll(/^\|([^|]+)\|/gm), ([, names = '']) => names.matchAll(/`([a-z_]+)`/g)).flatMap((names) =>
     Array.from(names, ([, name]) => name),

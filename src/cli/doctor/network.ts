@@ -9,7 +9,7 @@ const systemctlMs = 5000;
 
 /**
  * Diagnoses whether the daemon has the network that its configuration needs: its unit has none
- * unless a drop-in says so (docs/operating.md).
+ * unless a drop-in says so (docs/units.md).
  * @param isolated whether the unit has no network; undefined without systemd, or without the unit
  */
 export async function network(

@@ -44,7 +44,7 @@ function configurationOf({ answers, values }: SetupProgress, hasRevocationLists:
 }
 
 const head = `# Configuration of signetd, written by signetctl setup. signetctl config check checks it; signetctl reload applies most changes.
-# The package's documentation lists every member (configuration.schema.json, operating.md).
+# The package's documentation lists every member (configuration.md, configuring.md).
 `;
 
 /** Writes the configuration beside its final place, where no unit finds it. */

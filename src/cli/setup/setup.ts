@@ -149,7 +149,8 @@ function checkMachine(): void {
     throw new CommandError(exitCodes.refused, message);
   };
   if (process.geteuid?.() !== 0) refuse('run it as root, such as with sudo');
-  if (!existsSync('/run/systemd/system')) refuse('this machine does not run systemd, whose units setup starts: see docs/operating.md');
+  if (!existsSync('/run/systemd/system'))
+    refuse('this machine does not run systemd, whose units setup starts: see docs/installing-by-hand.md');
   for (const unit of ['signetd.service', 'signetd-token.service']) {
     if (tryRun('systemctl', ['cat', unit]).status !== 0) refuse(`${unit} is not installed: install the package first`);
   }

@@ -69,7 +69,7 @@ export const moduleStep: Step = {
   },
 };
 
-/** Returns the exceptions to the hardening that a module needs (docs/operating.md). */
+/** Returns the exceptions to the hardening that a module needs (docs/units.md). */
 function dropIn(answers: Answers, draft: string): { readonly path: string; readonly lines: readonly string[] } {
   const path = modulePathOf(draft);
   const { hsmAddress, hsmDevice, hsmGroup, hsmWrites, hsmExecutableMemory } = answers;

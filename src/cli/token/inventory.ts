@@ -70,7 +70,7 @@ function idWords({ id, kind }: Pick<ObjectReport, 'id' | 'kind'>): string {
   return purpose === undefined ? id : `${id} (${purpose})`;
 }
 
-/** Reports keys that could leave the token (docs/operating.md, Token). */
+/** Reports keys that could leave the token (docs/token-host.md). */
 function faultsOf({ kind, id, sensitive, extractable }: ObjectReport): string[] {
   if (kind !== 'private key' && kind !== 'secret key') return [];
   return [

@@ -170,7 +170,7 @@ export function createApiListener(
   };
 }
 
-/** Sets the time-outs and bounds of the listener (docs/operating.md, Limits), before it listens. */
+/** Sets the time-outs and bounds of the listener (docs/limits.md), before it listens. */
 function limitServer(server: Server, limits: LimitsConfig, listener: RequestListener, malformed: MalformedRequests): void {
   server.headersTimeout = 1000 * limits.headersTimeoutSeconds;
   server.requestTimeout = 1000 * limits.requestTimeoutSeconds;
