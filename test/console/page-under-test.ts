@@ -26,7 +26,12 @@ export const service: Service = {
     ...{ label: 'main', profile: 'softhsm', threads: 4, isReady: true, waiting: 1, waitingMax: 2000 },
     ...{ pool: { 'P-256': 12, 'RSA-2048': 3 }, keysLeft: [] },
   },
-  ...{ limits: [], ends: [], sessions: [] },
+  limits: [
+    { tenant: 'demo', client: null, requestsPerSecond: 1000, requestsBurst: 2000, requestsMax: 1024, connectionsMax: 2048 },
+    { tenant: 'demo', client: '', requestsPerSecond: 100, requestsBurst: 200, requestsMax: 512, connectionsMax: 1024 },
+    { tenant: 'demo', client: 'billing', requestsPerSecond: null, requestsBurst: null, requestsMax: 16, connectionsMax: 8 },
+  ],
+  ...{ ends: [], sessions: [] },
 };
 export const key = (digit: string, more: Partial<Key> = {}): Key => ({
   ...{ reference: digit.repeat(40), tenant: 'demo', type: 'P-256', protocol: 'PASSWORD_OTP', state: 'ACTIVE' },
