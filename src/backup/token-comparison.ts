@@ -55,6 +55,8 @@ async function expectedKeys(config: Config): Promise<Map<string, Expected>> {
         advice: 'signetd does not start without it: restore the backup of the token',
         token: 'needed',
       });
+    // The first start adopts it, or makes it.
+    if (macKeys.length === 0) expected.set(macKeyIdOf(0), { what: '', advice: '', token: 'may lack' });
   } finally {
     await snapshot.close();
   }

@@ -113,7 +113,7 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
       ...key,
       ...{ der: certificate.der, not_after: certificate.not_after, authority: certificate.authority, issuing_chain: null },
       certificate_tenant: certificate.tenant,
-      ...{ reserved: 0, reserved_until: null },
+      ...{ reserved: 0, reserved_until: null, secret_former_mac: null },
     });
     expect(row?.der.buffer.byteLength).toBe(certificate.der.byteLength);
     expect(await store.run('findKey', '0'.repeat(40))).toBeUndefined();
