@@ -44,7 +44,7 @@ export class ApprovedCommands {
    * @throws {CommandRefused} also for a command that cannot be described
    */
   async approved(request: AdminRequest, uid: number, peer: WaitingPeer): Promise<ApprovalDetails | undefined> {
-    if (request.command === 'client add') {
+    if (request.command === 'client add' && !request.again) {
       const granted = this.#takeGrant(request, uid);
       if (granted !== undefined) return granted;
     }
@@ -84,6 +84,7 @@ export class ApprovedCommands {
         return this.#use(request);
       // These end rights, read, or concern one key of a caller; or they are decided elsewhere.
       case 'client list':
+      case 'client list revoked':
       case 'client revoke':
       case 'client reload':
       case 'key list':
@@ -191,7 +192,7 @@ export function certificateOf({ use, message, certificate }: RequestOf<'record u
   }
 }
 
-function clientAdd({ certificate: text, name, tenant, roles, replace }: RequestOf<'client add'>): Needed {
+function clientAdd({ certificate: text, name, tenant, roles, replace, again }: RequestOf<'client add'>): Needed {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(Buffer.from(text, 'base64'));
@@ -210,6 +211,7 @@ function clientAdd({ certificate: text, name, tenant, roles, replace }: RequestO
       ['tenant', tenant],
       ['roles', roles.join(', ')],
       ['public key', key],
+      ...(again ? [['although its key', 'was revoked, if it was'] as const] : []),
       ['subject', oneLine(subject)],
       ['issuer', oneLine(issuer)],
       ['serial number', serialNumber.toLowerCase()],

@@ -107,7 +107,7 @@ function ofCommand(
     case 'identity remove':
       return { remedy: 'ended again', steps: key === undefined ? [] : [step('removeIdentityAgain', { reference: key, now })] };
     case 'client revoke':
-      return { remedy: 'revoked again', steps: row === undefined ? [] : [step('revokeClient', row.spki_sha256)] };
+      return { remedy: 'revoked again', steps: row === undefined ? [] : [step('revokeClient', { spkiSha256: row.spki_sha256, now })] };
     case 'client add': {
       if (row === undefined || client === undefined || tenant === undefined || roles === undefined)
         return { remedy: `lost: register ${client ?? 'the client'} again`, isLost: true, steps: [] };

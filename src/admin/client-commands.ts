@@ -5,13 +5,13 @@ import { certificateDetails } from '../audit/announced-uses.ts';
 import type { Administered, Audit } from '../audit/audit.ts';
 import { readCertificate as readDer } from '../x509/certificate.ts';
 import { isIssuedBy } from '../x509/issued-by.ts';
-import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
+import { RevokedKey, spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import { LimitsInForce } from '../config/limits-in-force.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { ClientRow } from '../state/tables/clients.ts';
+import type { ClientRow, RevokedClientRow } from '../state/tables/clients.ts';
 import { type RequestOf, CommandRefused, type Done } from './protocol.ts';
-import type { ClientView } from './views.ts';
+import type { ClientView, RevokedClientView } from './views.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const soonDays = 30;
@@ -39,10 +39,20 @@ export function clientView(row: ClientRow, limits: LimitsInForce | undefined): C
   };
 }
 
+export function revokedClientView(row: RevokedClientRow): RevokedClientView {
+  const { name, tenant, spki_sha256: publicKey, registered_at: registered, revoked_at: revoked, not_after: notAfter } = row;
+  return {
+    ...{ name, tenant, publicKey },
+    registered: new Date(registered).toISOString(),
+    revoked: new Date(revoked).toISOString(),
+    notAfter: notAfter === null ? null : new Date(notAfter).toISOString(),
+  };
+}
+
 /** Registers a client. @throws {CommandRefused} */
 export async function addClient(
   { registry, audit, config }: ClientCommands,
-  { name, tenant, roles, certificate: text, replace }: RequestOf<'client add'>,
+  { name, tenant, roles, certificate: text, replace, again }: RequestOf<'client add'>,
   entry: AdministrationEntry,
 ): Promise<Done> {
   return audit.administer({ ...entry, client: name, tenant, roles }, async (settlement): Promise<Administered<Done>> => {
@@ -52,11 +62,19 @@ export async function addClient(
     }
     const certificate = readCertificate(text);
     const spki = spkiSha256(certificate);
-    const isDone = await registry.register(
-      { certificate, name, tenant, roles },
-      replace,
-      settlement({ spki: spki.slice(0, 16), certificate: certificateDetails(readDer(certificate.raw)) }),
-    );
+    const isDone = await registry
+      .register(
+        { certificate, name, tenant, roles },
+        replace,
+        settlement({ spki: spki.slice(0, 16), certificate: certificateDetails(readDer(certificate.raw)), ...(again && { again }) }),
+        again,
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof RevokedKey)) throw error;
+        throw new CommandRefused(
+          `certificate: the client with this public key (${spki}) was revoked (signetctl client list --revoked); --again registers it all the same`,
+        );
+      });
     if (!isDone) {
       throw new CommandRefused(
         `certificate: a client with this public key (${spki}) is already registered; --replace changes its registration`,

@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { answered } from './answered.ts';
 import type { WaitingPeer } from './approvals.ts';
 import { certificateOf, type ApprovedCommands } from './approved-commands.ts';
-import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
+import { addClient, clientView, reloadClients, revokeClient, revokedClientView, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
 import { destroyFormerMac, macView, rotateMac, type MacCommands } from './mac-commands.ts';
@@ -71,6 +71,8 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
         const limits = new LimitsInForce(context.config());
         return (await context.store.run('listClients')).map((row) => clientView(row, limits));
       });
+    case 'client list revoked':
+      return looked(context, entry, async () => (await context.store.run('listRevokedClients')).map(revokedClientView));
     case 'key list':
       return looked(context, entry, async () => keyPage(context.store, request));
     case 'key show':

@@ -70,8 +70,11 @@ export const AdminRequest = z.discriminatedUnion('command', [
     /** DER, base64. */
     certificate: z.base64().min(1),
     ...registration,
+    /** Also if the public key was revoked. */
+    again: z.boolean().default(false),
   }),
   z.strictObject({ command: z.literal('client list') }),
+  z.strictObject({ command: z.literal('client list revoked') }),
   z.strictObject({
     command: z.literal('client revoke'),
     /** Name, or SHA-256 of the public key. */

@@ -59,6 +59,19 @@ export const ClientView = z.strictObject({
 });
 export type ClientView = z.output<typeof ClientView>;
 
+/** A client that was revoked; times as RFC 3339. */
+export const RevokedClientView = z.strictObject({
+  name: z.string(),
+  tenant: z.string(),
+  /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  publicKey: z.string(),
+  registered: z.string(),
+  revoked: z.string(),
+  /** End of its certificate, if it is known. */
+  notAfter: z.string().nullable(),
+});
+export type RevokedClientView = z.output<typeof RevokedClientView>;
+
 /** A caller's key, without its secret. */
 export const KeyView = z.strictObject({
   reference: z.string(),

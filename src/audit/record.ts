@@ -128,6 +128,8 @@ export interface AdministrationEntry {
    * applied again or are lost.
    */
   readonly confirmed?: { readonly from: number; readonly to: number; readonly applied: number; readonly lost: number } | undefined;
+  /** For `client add` of a key that may have been revoked. */
+  readonly again?: true | undefined;
   /** For `clock confirm`: the time of the newest record, which the clock was behind. */
   readonly newestRecord?: string | undefined;
   /** For `state copy`: the stores, and the number of rows that were copied and compared. */

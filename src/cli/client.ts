@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { AdminRequest, type RequestOf } from '../admin/protocol.ts';
-import { ClientView } from '../admin/views.ts';
+import { ClientView, RevokedClientView } from '../admin/views.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/config.ts';
 import { LimitsInForce } from '../config/limits-in-force.ts';
@@ -11,7 +11,7 @@ import { CommandError, exitCodes } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
 import { ask, look } from './service.ts';
 import { fields, table } from './table.ts';
-import { clientView } from '../admin/client-commands.ts';
+import { clientView, revokedClientView } from '../admin/client-commands.ts';
 
 export const AddOptions = z.object({
   certificate: z.string(),
@@ -19,13 +19,14 @@ export const AddOptions = z.object({
   tenant: z.string(),
   roles: z.string(),
   replace: z.boolean().default(false),
+  again: z.boolean().default(false),
 });
 export type AddOptions = z.output<typeof AddOptions>;
 
 /** `client add`: registers the public key of a certificate. */
-export async function clientAdd(configPath: string, { certificate, name, tenant, roles, replace }: AddOptions): Promise<Outcome> {
+export async function clientAdd(configPath: string, { certificate, name, tenant, roles, replace, again }: AddOptions): Promise<Outcome> {
   const request = registrationOf({
-    ...{ name, tenant, roles: rolesIn(roles), replace },
+    ...{ name, tenant, roles: rolesIn(roles), replace, again },
     certificate: readCertificate(certificate).raw.toString('base64'),
   });
   const { result, notes } = await ask(configPath, request, ClientView);
@@ -45,8 +46,9 @@ export function registrationOf(client: {
   /** DER, base64. */
   readonly certificate: string;
   readonly replace?: boolean;
+  readonly again?: boolean;
 }): RequestOf<'client add'> {
-  const parsed = AdminRequest.safeParse({ command: 'client add', replace: false, ...client });
+  const parsed = AdminRequest.safeParse({ command: 'client add', replace: false, again: false, ...client });
   if (parsed.success && parsed.data.command === 'client add') return parsed.data;
   const faults = (parsed.error?.issues ?? []).map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
   throw new CommandError(exitCodes.usage, faults.join('\n'));
@@ -81,8 +83,29 @@ export async function clientRevoke(configPath: string, { client }: z.output<type
   return { json: result, text: `Client revoked: no instance answers it any longer.\n${clientFields(result)}`, notes };
 }
 
-/** `client list`: the registered clients. */
-export async function clientList(configPath: string): Promise<Outcome> {
+export const ListOptions = z.object({ revoked: z.boolean().default(false) });
+
+/** `client list`: the registered clients; with `--revoked`, those that were revoked. */
+export async function clientList(configPath: string, { revoked }: z.output<typeof ListOptions>): Promise<Outcome> {
+  return revoked ? revokedList(configPath) : registeredList(configPath);
+}
+
+async function revokedList(configPath: string): Promise<Outcome> {
+  const { result, notes } = await look(
+    configPath,
+    { command: 'client list revoked' },
+    {
+      schema: z.array(RevokedClientView),
+      read: async (store) => (await store.run('listRevokedClients')).map(revokedClientView),
+    },
+  );
+  const rows = result.map(({ name, tenant, registered, revoked, notAfter, publicKey }) => [
+    ...[name, tenant, registered, revoked, notAfter?.slice(0, 10) ?? '-', publicKey],
+  ]);
+  return { json: result, text: table(['NAME', 'TENANT', 'REGISTERED', 'REVOKED', 'VALID UNTIL', 'PUBLIC KEY'], rows), notes };
+}
+
+async function registeredList(configPath: string): Promise<Outcome> {
   const { result, notes } = await look(
     configPath,
     { command: 'client list' },

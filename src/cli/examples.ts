@@ -44,7 +44,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ['backup compare', ['signetctl backup compare']],
   ['client add', ['signetctl client add --certificate billing.pem --name billing --tenant demo --roles signature,keys']],
-  ['client list', ['signetctl client list']],
+  ['client list', ['signetctl client list', 'signetctl client list --revoked']],
   ['client revoke', ['signetctl client revoke billing']],
   ['client reload', ['signetctl client reload']],
   ['key list', ['signetctl key list', 'signetctl --json key list --tenant demo']],

@@ -51,6 +51,9 @@ export async function registerClient(store: StateStore, client: NewClient): Prom
   await store.run('registerClient', rowOf(client, store.now()));
 }
 
+/** The public key belonged to a client that was revoked. */
+export class RevokedKey extends Error {}
+
 /**
  * Registered clients, in memory, consulted by every request. Changes committed by another instance
  * are seen on the next lookup.
@@ -129,15 +132,20 @@ export class ClientRegistry implements Registrations {
    * Registers a client, with further steps in the same commit. Returns false and changes nothing if
    * its public key is already registered and `replace` is not set. Once it returns, every request
    * on every instance uses the registration.
+   * @param again for a key that was revoked too
+   * @throws {RevokedKey} if the key was revoked, and `again` is not set; nothing changes
    */
-  async register(client: NewClient, replace: boolean, further: readonly Step[]): Promise<boolean> {
+  async register(client: NewClient, replace: boolean, further: readonly Step[], again = false): Promise<boolean> {
     const row = rowOf(client, this.#store.now());
+    const admitted = deciding(step('admitKey', { spkiSha256: row.spki_sha256, again }));
     if (!replace) {
-      const [isNew] = await this.#store.commit([deciding(step('addClient', row)), ...further]);
+      const [isAdmitted, isNew] = await this.#store.commit([admitted, deciding(step('addClient', row)), ...further]);
+      if (!isAdmitted) throw new RevokedKey();
       await this.load();
       return isNew;
     }
-    await this.#store.commit([step('registerClient', row), ...further]);
+    const [isAdmitted] = await this.#store.commit([admitted, step('registerClient', row), ...further]);
+    if (!isAdmitted) throw new RevokedKey();
     await this.#settle(row.spki_sha256);
     return true;
   }
@@ -148,7 +156,10 @@ export class ClientRegistry implements Registrations {
    * one.
    */
   async revoke(spki: string, further: readonly Step[]): Promise<boolean> {
-    const [wasRegistered] = await this.#store.commit([deciding(step('revokeClient', spki)), ...further]);
+    const [wasRegistered] = await this.#store.commit([
+      deciding(step('revokeClient', { spkiSha256: spki, now: this.#store.now() })),
+      ...further,
+    ]);
     await this.#settle(spki);
     return wasRegistered;
   }

@@ -25,6 +25,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'listRevokedClients',
   'ocspResponders',
   'serialStatuses',
   'sessionShares',

@@ -240,7 +240,9 @@ describe('a reload', () => {
       certificateAuthorities['issuing'] = { ...certificateAuthorities['issuing'], keyId: `49${'0'.repeat(30)}ff` };
     });
     const { status, stderr } = await signetctl('reload');
-    const fault = expect.stringMatching(/signetd\.yaml:\d+:\d+: certificateAuthorities\.issuing\.keyId: the token has no such key/) as string;
+    const fault = expect.stringMatching(
+      /signetd\.yaml:\d+:\d+: certificateAuthorities\.issuing\.keyId: the token has no such key/,
+    ) as string;
     expect([status, stderr]).toEqual([5, fault]);
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
     expect(lastRecord()).toMatchObject({ command: 'reload', uid: process.getuid?.(), fault: expect.any(String) as string });

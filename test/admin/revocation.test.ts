@@ -145,7 +145,7 @@ describe('a client that is revoked', () => {
     await signetctlHere([...configured, 'client', 'revoke', 'p384']);
     expect((await checkKey()).outcome).toBe('HTTP 403');
     const roles = ['--certificate', files?.certificate ?? '', '--name', 'p384', '--tenant', 'p384', '--roles'];
-    expect((await signetctlHere([...configured, 'client', 'add', ...roles, 'signature'])).status).toBe(0);
+    expect((await signetctlHere([...configured, 'client', 'add', ...roles, 'signature', '--again'])).status).toBe(0);
     expect((await checkKey()).outcome).toBe('HTTP 403');
     expect((await signetctlHere([...configured, 'client', 'add', ...roles, 'keys', '--replace'])).status).toBe(0);
     const last = await checkKey();

@@ -153,7 +153,9 @@ describe('a record', () => {
       const steps = [step('announce', { key_id: id, intent: 'DESTROY' as const, created_at: 1 }), ...auditSteps('twice')];
       await store.commit([...steps, ...steps]);
     });
-    await request(audit, async () => store.commit([deciding(step('revokeClient', 'nobody')), ...auditSteps('decided against')]));
+    await request(audit, async () =>
+      store.commit([deciding(step('revokeClient', { spkiSha256: 'nobody', now: 1 })), ...auditSteps('decided against')]),
+    );
     await request(audit, async (id) => change(id));
     expect(await compared()).toMatchObject({ isOlder: false });
     await audit.stop();

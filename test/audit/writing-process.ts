@@ -53,7 +53,7 @@ async function commandCutShort(): Promise<void> {
   const entry = { kind: 'administration' as const, request: `${process.pid}-command`, uid: 0, command: 'client revoke', client: 'app' };
   await audit.administer(entry, async (settlement) => {
     const spki = '0123456789abcdef';
-    await store.commit([step('revokeClient', spki), ...settlement({ spki })]);
+    await store.commit([step('revokeClient', { spkiSha256: spki, now: Date.now() }), ...settlement({ spki })]);
     process.kill(process.pid, 'SIGKILL');
     return { value: undefined };
   });

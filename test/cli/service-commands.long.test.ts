@@ -74,6 +74,30 @@ describe('signetctl client', () => {
     expect([again.status, again.stderr]).toEqual([5, 'signetctl: client: no client "billing" is registered\n']);
   });
 
+  it('add refuses a key that was revoked, without and with --replace, unless told that it comes again; twice', async () => {
+    const file = inside('billing.pem');
+    const add = async (...more: string[]): Promise<CommandRun> =>
+      signetctlHere('client', 'add', '--certificate', file, '--name', 'billing', '--tenant', 'demo', '--roles', 'keys', ...more);
+    const revoked = async (): Promise<unknown> => jsonOf(await signetctlHere('--json', 'client', 'list', '--revoked'));
+    for (let round = 0; round < 2; round += 1) {
+      expect(await revoked()).toEqual([expect.objectContaining({ name: 'billing', tenant: 'demo', publicKey: publicKeyOf(file) })]);
+      for (const options of [[], ['--replace']]) {
+        const refused = await add(...options);
+        expect([refused.status, refused.stderr]).toEqual([5, expect.stringMatching(/ was revoked .*--again/)]);
+      }
+      expect((await clients()).map(({ name }) => name)).not.toContain('billing');
+      expect((await add('--again')).status).toBe(0);
+      expect(await revoked()).toEqual([]);
+      expect((await clients()).map(({ name }) => name)).toContain('billing');
+      expect((await signetctlHere('client', 'revoke', 'billing')).status).toBe(0);
+    }
+    expect((await signetctlHere('client', 'list', '--revoked')).stdout).toMatch(
+      /^NAME +TENANT +REGISTERED +REVOKED +VALID UNTIL +PUBLIC KEY\nbilling +demo /,
+    );
+    const tail = jsonOf(await signetctlHere('--json', 'audit', 'tail', '--lines', '100')) as Record<string, unknown>[];
+    expect(tail.filter(({ command, again: isAgain }) => command === 'client add' && isAgain === true)).toHaveLength(2);
+  });
+
   it('add refuses a tenant that is not configured, roles that are none, a file that is no certificate, and a key that is registered', async () => {
     const file = certificateFile('nobody');
     const add = async (certificate: string, tenant: string, roles: string, ...more: string[]): Promise<[number | null, string]> => {
@@ -223,7 +247,17 @@ describe('what signetctl leaves in the audit log', () => {
       ({ kind, authority, command }) => kind === 'administration' && authority === undefined && !others.has(String(command)),
     );
     expect(new Set(commands.map(({ command }) => command))).toEqual(
-      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show', 'pool list', 'audit prune']),
+      new Set([
+        'client add',
+        'client list',
+        'client list revoked',
+        'client revoke',
+        'client reload',
+        'key list',
+        'key show',
+        'pool list',
+        'audit prune',
+      ]),
     );
     expect(new Set(commands.map(({ uid }) => uid))).toEqual(new Set([process.getuid?.()]));
     const added = commands.find(({ command, client }) => command === 'client add' && client === 'billing');

@@ -61,7 +61,7 @@ describe('a registry of clients', () => {
           expect(caller).toEqual(await registry.find(spki));
           const before = caller === undefined ? [] : [registry.admit(caller, wanted, noCut)];
           if (isRevoked) await registry.revoke(spki, []);
-          else await registry.register({ certificate, name: 'app', ...registration }, true, []);
+          else await registry.register({ certificate, name: 'app', ...registration }, true, [], true);
           await general.load();
           // Requests that were known before the change, and one that comes after it.
           const found = registry.findAtOnce(spki);
@@ -88,9 +88,9 @@ describe('a registry of clients', () => {
       const spki = spkiSha256(certificate);
       const telling = new TellingStore(store);
       const registry = new ClientRegistry(telling);
-      await registry.register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, []);
+      await registry.register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, [], true);
       expect(registry.findAtOnce(spki)).toBeDefined();
-      await store.run('revokeClient', spki);
+      await store.run('revokeClient', { spkiSha256: spki, now: Date.now() });
       telling.tell(told);
       expect(registry.findAtOnce(spki)).toBeUndefined();
       const found = registry.find(spki);
@@ -104,7 +104,7 @@ describe('a registry of clients', () => {
     const [certificate] = certificates;
     if (certificate === undefined) throw new RangeError('there are three clients');
     const general = new ClientRegistry(asShared(store));
-    await new ClientRegistry(store).register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, []);
+    await new ClientRegistry(store).register({ certificate, name: 'app', tenant: 'demo', roles: ['signature'] }, true, [], true);
     await general.load();
     const caller = await general.find(spkiSha256(certificate));
     if (caller === undefined) throw new Error('it is registered');

@@ -187,7 +187,7 @@ describe.skipIf(noSeveralInstances !== undefined)(`a reload of two instances, on
         [second, first],
       ] as const) {
         expect(await outcome(other.baseUrl)).toMatch(/^(403|closed)$/);
-        const registration = ['--certificate', certificate, '--name', 'p384', '--tenant', 'p384', '--roles', 'keys'];
+        const registration = ['--certificate', certificate, '--name', 'p384', '--tenant', 'p384', '--roles', 'keys', '--again'];
         expect(await ctl(at, 'client', 'add', ...registration)).toEqual(done);
         for (const { baseUrl } of [other, at]) expect(await outcome(baseUrl)).toBe('2/201');
         expect(await ctl(at, 'client', 'revoke', 'p384')).toEqual(done);

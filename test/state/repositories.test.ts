@@ -63,8 +63,8 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     const steps = [
       step('addClient', client),
       step('addClient', client),
-      step('revokeClient', 'e0'),
-      step('revokeClient', 'e0'),
+      step('revokeClient', { spkiSha256: 'e0', now: 1 }),
+      step('revokeClient', { spkiSha256: 'e0', now: 1 }),
       step('unlockKey', { reference }),
       step('unlockKey', { reference: '0'.repeat(40) }),
       step('changeKeyState', { ...removal(reference), destroys: false }),

@@ -18,14 +18,18 @@ export function addClientCommands(program: Command, runs: Runs): void {
       .requiredOption('--name <name>', 'name of the client in the audit log')
       .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
       .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
-      .option('--replace', 'replace the registration of this public key'),
+      .option('--replace', 'replace the registration of this public key')
+      .option('--again', 'register it even if its public key was revoked'),
     async () => import('../client.ts'),
     ({ AddOptions, clientAdd }) => [AddOptions, clientAdd],
   );
   runs(
-    client.command('list').description('list the registered clients'),
+    client
+      .command('list')
+      .description('list the registered clients')
+      .option('--revoked', 'list those that were revoked instead, the last one first'),
     async () => import('../client.ts'),
-    ({ clientList }) => [NoOptions, clientList],
+    ({ ListOptions, clientList }) => [ListOptions, clientList],
   );
   runs(
     client

@@ -22,6 +22,7 @@ import * as clientCertificateEnds from './0024-client-certificate-ends.ts';
 import * as activationData from './0025-activation-data.ts';
 import * as secretPaces from './0026-secret-paces.ts';
 import * as macKeyGenerations from './0030-mac-key-generations.ts';
+import * as revokedClients from './0031-revoked-clients.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -48,6 +49,7 @@ const migrations: Record<string, Migration> = {
   '0025-activation-data': activationData,
   '0026-secret-paces': secretPaces,
   '0030-mac-key-generations': macKeyGenerations,
+  '0031-revoked-clients': revokedClients,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

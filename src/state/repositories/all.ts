@@ -27,7 +27,7 @@ export {
   useIdentityTokenAgain,
   withdrawCrls,
 } from './catching-up.ts';
-export { addClient, listClients, registerClient, revokeClient } from './clients.ts';
+export { addClient, admitKey, listClients, listRevokedClients, registerClient, revokeClient } from './clients.ts';
 export { claimCrl, countUnexpired, crlState, giveUpCrl, publishCrl, publishedCrl } from './crls.ts';
 export { findIdentityKey, identityKeyAt, insertIdentityKey, listIdentityKeys, removeIdentityKey } from './identity-keys.ts';
 export { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';

@@ -11,3 +11,15 @@ export interface ClientRow {
   not_before: number | null;
   not_after: number | null;
 }
+
+/** A client that was revoked, by the public key of its certificate. */
+export interface RevokedClientRow {
+  /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  spki_sha256: string;
+  name: string;
+  tenant: string;
+  registered_at: number;
+  revoked_at: number;
+  /** End of the newest certificate of this key that was known; null if none was. */
+  not_after: number | null;
+}

@@ -270,7 +270,19 @@ it('clients are listed by name, and what is registered again is not added', asyn
   for (const one of [client('c', 'b'), client('a', 'b'), client('b', 'a')]) expect(await opened.store.run('addClient', one)).toBe(true);
   expect(await opened.store.run('addClient', client('a', 'other'))).toBe(false);
   expect((await opened.store.run('listClients')).map((one) => `${one.name} ${one.spki_sha256}`)).toEqual(['a b', 'b a', 'b c']);
-  expect([await opened.store.run('revokeClient', 'a'), await opened.store.run('revokeClient', 'a')]).toEqual([true, false]);
+  const revoke = async (now: number): Promise<boolean> => opened.store.run('revokeClient', { spkiSha256: 'a', now });
+  expect([await revoke(5), await revoke(6)]).toEqual([true, false]);
+  const revoked = { spki_sha256: 'a', name: 'b', tenant: 'demo', registered_at: 1, not_after: 2 };
+  expect(await opened.store.run('listRevokedClients')).toEqual([{ ...revoked, revoked_at: 5 }]);
+  const isAdmitted = async (spkiSha256: string, again: boolean): Promise<boolean> => opened.store.run('admitKey', { spkiSha256, again });
+  // The second time, the key comes again and is revoked again.
+  for (const now of [7, 8]) {
+    expect([await isAdmitted('a', false), await isAdmitted('b', false), await isAdmitted('a', true)]).toEqual([false, true, true]);
+    expect(await opened.store.run('listRevokedClients')).toEqual([]);
+    expect(await opened.store.run('addClient', client('a', 'b'))).toBe(true);
+    expect(await revoke(now)).toBe(true);
+    expect(await opened.store.run('listRevokedClients')).toEqual([{ ...revoked, revoked_at: now }]);
+  }
   await opened.store.run('registerClient', { ...client('b', 'z'), roles: '["x"]', created_at: 9 });
   expect((await opened.store.run('listClients')).at(-1)).toMatchObject({ name: 'z', roles: '["x"]', created_at: 1 });
 });
