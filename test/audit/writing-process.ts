@@ -14,6 +14,12 @@ import { recordingLog } from '../support/silent-log.ts';
 const [directory = '', statePath = '', keyPath = '', work = ''] = process.argv.slice(2);
 const key = createPrivateKey(readFileSync(keyPath));
 const store = await openSqliteStore(statePath);
+const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' });
+// As in the service, the key is in the store before it signs anything.
+if ((await store.run('auditKeys')).length === 0) {
+  await store.run('announce', { key_id: 'a1', intent: 'CREATE', created_at: 1 });
+  await store.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined });
+}
 const audit = await AuditLog.open({
   directory,
   name: 'signetd',
@@ -21,7 +27,7 @@ const audit = await AuditLog.open({
   checkpointSeconds: 60,
   checkpointRecords: 20,
   signer: {
-    publicKey: createPublicKey(key).export({ type: 'spki', format: 'der' }),
+    publicKey,
     sign: async (bytes) => Promise.resolve(sign('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' })),
   },
   memory: {

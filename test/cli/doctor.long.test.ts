@@ -193,7 +193,7 @@ describe('signetctl doctor, of a planted fault', () => {
     appendFileSync(file, `${JSON.stringify({ ...last, time: new Date(Date.now() + 24 * hourMs).toISOString() })}\n`);
     try {
       expect(await faultsWith()).toEqual([
-        expect.stringMatching(/^clock: it went back: the newest audit record is from .*; set the clock, then find out why/),
+        expect.stringMatching(/^clock: it went back: the newest audit record is from .*: set the clock, then find out why it went back/),
       ]);
     } finally {
       writeFileSync(file, lines);

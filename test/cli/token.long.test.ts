@@ -181,6 +181,14 @@ describe('token purpose', () => {
     );
     await startHost();
     expect((await runHere('inventory')).stdout).toContain(`${legacy} (no purpose)`);
+    const plain = readFileSync(scratch.configPath, 'utf8');
+    const unrecorded = await runHere('purpose', '--key-id', legacy, '--purpose', 'authority');
+    expect([unrecorded.status, unrecorded.stderr]).toEqual([
+      5,
+      expect.stringContaining('the purpose was not changed, since the audit log could not'),
+    ]);
+    const state = { kind: 'sqlite', path: join(scratch.directory, 'state.sqlite') };
+    writeFileSync(scratch.configPath, JSON.stringify({ ...(JSON.parse(plain) as object), state }));
     const keyId = `49${'a'.repeat(32)}`;
     const given = await run('purpose', '--key-id', legacy, '--purpose', 'authority');
     expect(given.status).toBe(0);
@@ -190,6 +198,7 @@ describe('token purpose', () => {
     // A command that was cut short after it is repeated.
     expect((await runHere('purpose', '--key-id', legacy, '--purpose', 'authority')).status).toBe(0);
     const other = await runHere('purpose', '--key-id', legacy, '--purpose', 'root');
+    writeFileSync(scratch.configPath, plain);
     expect([other.status, other.stderr]).toEqual([5, expect.stringContaining(`no key ${legacy} on the token`)]);
     const value = await host?.signAsService(parseKeyId(keyId), { scheme: 'ECDSA', hash: 'sha256' }, keyTrial);
     expect(value).toHaveLength(64);

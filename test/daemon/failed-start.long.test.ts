@@ -65,7 +65,7 @@ describe('a start that fails for a file of the configuration', () => {
     [
       'TLS key that is not there',
       ({ listeners }) => Object.assign(listeners?.['api'] ?? {}, { key: 'file:/nowhere/server.key' }),
-      'listeners.api: /nowhere/server.key: ENOENT',
+      'listeners.api: /nowhere/server.key: there is no such file',
     ],
     [
       'certificate of a CA that is not there',

@@ -149,7 +149,7 @@ describe('the time-stamp authority of a service', () => {
     for (const [changes, fault] of [
       [{ certificate: issuing?.certificate }, 'extendedKeyUsage must be critical and contain only time-stamping'],
       [{ keyId: issuing?.keyId }, 'timeStampAuthority.keyId: not the CKA_ID of a time-stamp authority, which begins with 54'],
-      [{ keyId: `54${'0'.repeat(32)}` }, `no key 54${'0'.repeat(32)} on the token`],
+      [{ keyId: `54${'0'.repeat(32)}` }, 'timeStampAuthority.keyId: the token has no such key'],
       [{ chain: [issuing?.certificate] }, 'did not issue'],
       [{ certificate: '/nowhere.pem' }, 'timeStampAuthority: ENOENT'],
       [{ policy: '1.2.9' }, 'token.threads: this cannot change'],
