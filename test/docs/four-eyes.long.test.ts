@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
+import { openssl } from '../support/openssl.ts';
 import { skipNote } from '../support/skip-note.ts';
 import { firstBlock, shellBlocks } from './shell-blocks.ts';
 
@@ -17,19 +18,9 @@ const page = readFileSync('docs/four-eyes.md', 'utf8');
 /** Runs commands as a user. Answers what they print, standard error last. */
 function shell(commands: string, user = 'root'): string {
   const signetctl = 'signetctl() { /usr/lib/signetd/runtime/node --disable-sigusr1 /usr/lib/signetd/dist/cli.js "$@"; }';
-  return machine.run(
-    'runuser',
-    '-u',
-    user,
-    '--',
-    'env',
-    `HOME=/tmp`,
-    'bash',
-    '-euo',
-    'pipefail',
-    '-c',
-    `cd /tmp\n${signetctl}\n${commands}`,
-  );
+  // Without PAM, whose rules the empty /etc lacks.
+  const become = user === 'root' ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
+  return machine.run(...become, 'env', `HOME=/tmp`, 'bash', '-euo', 'pipefail', '-c', `cd /tmp\n${signetctl}\n${commands}`);
 }
 
 const Waiting = z.array(z.looseObject({ id: z.string(), digest: z.string(), details: z.array(z.tuple([z.string(), z.string()])) }));
@@ -39,11 +30,16 @@ const ready = async (): Promise<void> =>
 
 describe.skipIf(reason !== undefined)(`docs/four-eyes.md${skipNote(reason)}`, { timeout: 400_000 }, () => {
   beforeAll(async () => {
+    for (const name of ['invoices', 'orders']) {
+      const request = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-noenc', '-keyout', join(material, `${name}.key`)];
+      openssl(['req', '-x509', ...request, '-subj', `/CN=${name}`, '-days', '30', '-out', join(material, `${name}.pem`)]);
+    }
+    chmodSync(material, 0o755);
     await machine.boot(material);
     // The first boot with an empty /etc enables every unit, which the installation of the package does not.
     machine.run('systemctl', 'disable', '--now', 'signetd-public.socket');
     shell(shellBlocks(readFileSync('docs/setup.md', 'utf8'), 'Unattended')[0]?.commands ?? '');
-    shell('useradd --create-home alice; useradd --create-home bob');
+    shell('useradd --user-group --create-home alice; useradd --user-group --create-home bob');
   });
 
   afterAll(async () => {
@@ -63,10 +59,7 @@ describe.skipIf(reason !== undefined)(`docs/four-eyes.md${skipNote(reason)}`, { 
 
   it('Give a command, and approve it, twice in a row', async () => {
     for (const name of ['invoices', 'orders']) {
-      shell(
-        `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -subj /CN=${name} -out ${name}.pem 2>/dev/null`,
-        'alice',
-      );
+      shell(`cp /srv/${name}.pem .`, 'alice');
       const add = `signetctl client add --certificate ${name}.pem --name ${name} --tenant main --roles signature`;
       shell(`(${add}; echo "ended with $?") >/tmp/${name}.out 2>&1 & disown`, 'alice');
       let waiting: z.output<typeof Waiting> = [];

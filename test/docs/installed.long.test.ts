@@ -161,15 +161,13 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     expect(follow('audit', 'Records as CSV or JSON lines', changes)).toContain('"signature/sign"');
     const [, request = ''] =
       /"request":"([\w-]{36})"[^\n]*"operation":"signature\/sign"/.exec(shell('signetctl audit export --format jsonl')) ?? [];
-    const find: Changes = [...changes, ['abb1cef2-1c9b-456b-9746-7303ecd45f6d', request]];
     const [found, ...others] = shellBlocks(pageOf('audit'), 'Why was a request refused yesterday?');
     // That one was not refused.
     const labels = shapeOf(found?.output ?? '').filter((label) => label !== 'reason');
     expect(shapeOf(shell((found?.commands ?? '').replace('abb1cef2-1c9b-456b-9746-7303ecd45f6d', request)))).toEqual(
       expect.arrayContaining(labels),
     );
-    for (const { commands } of others)
-      expect(shell(find.reduce((text, [from, to]) => text.replaceAll(from, to), commands))).toContain('No record');
+    for (const { commands } of others) expect(shell(commands)).toContain('No record was found.');
     expect(follow('audit', 'Retention', changes)).toContain('No file of the log is that old');
   });
 
