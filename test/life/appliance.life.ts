@@ -3,10 +3,12 @@ import { whyNotInstallable } from '../support/booted-systemd.ts';
 import { skipNote } from '../support/skip-note.ts';
 import { Appliance } from './appliance.ts';
 import { clients } from './clients.ts';
+import { databases } from './databases.ts';
 import { firstDay } from './first-day.ts';
 import { fullDisk } from './full-disk.ts';
 import { purges } from './purges.ts';
 import { restores } from './restores.ts';
+import { rotatedRoot } from './rotated-root.ts';
 import { upgrades } from './upgrades.ts';
 import { wrongPin } from './wrong-pin.ts';
 
@@ -38,6 +40,12 @@ describe.skipIf(reason !== undefined)(`an appliance${skipNote(reason)}`, () => {
   });
   describe('and its clients', () => {
     clients(appliance);
+  });
+  describe('with another database', () => {
+    databases(appliance);
+  });
+  describe('with a new root', () => {
+    rotatedRoot(appliance);
   });
   describe('with a full disk', () => {
     fullDisk(appliance);

@@ -13,7 +13,7 @@ const host = 'signetd-token.service';
 export const units = [host, daemon] as const;
 /** Metrics that the log shows after each step. */
 const told =
-  /^signetd_(?:build_info|ready|token_ready|audit_records_total|state_ready|certificate_not_after\w*|clients\w*|file_system\w*)\b/;
+  /^signetd_(?:build_info|ready|token_ready|audit_records_total|state_ready|certificate_not_after\w*|clients\w*|filesystem_avail_bytes|clock_behind_seconds)\b/;
 
 export type Config = Record<string, Record<string, unknown>>;
 

@@ -22,7 +22,8 @@ export function purges(appliance: Appliance, version: string): void {
     expect(machine.run('stat', '--format=%U %a', kept)).toBe('root 700\n');
     expect(apt('install', `/srv/${version}.deb`)).toContain('Next: signetctl setup');
     const blocks = codeBlocks(readFileSync('docs/installation.md', 'utf8'), 'Removal');
-    appliance.shell(`${blocks.find(({ text }) => text.includes(kept))?.text}systemctl enable --now signetd-public.socket`);
+    const back = blocks.find(({ text }) => text.includes(kept))?.text ?? '';
+    appliance.shell(back.replace(/^(?=systemctl enable)/m, 'systemctl enable --now signetd-public.socket\n'));
     await appliance.untilReady();
     await appliance.untilItSigns();
     expect(appliance.recordCount).toBeGreaterThan(records);
