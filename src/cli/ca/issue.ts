@@ -3,19 +3,13 @@ import { loadAuthority } from '../../certificates/configured-authority.ts';
 import { newIssuingAuthority } from '../../certificates/new-authority.ts';
 import type { Outcome } from '../outcome.ts';
 import { configurationOutcome, publishedUrls, writeNew } from './authority-files.ts';
-import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, yearsOf } from './options.ts';
+import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, namedAuthority, yearsOf } from './options.ts';
 import { chainBelow } from './overlap-chain.ts';
 import { withNewKeys } from './token-work.ts';
 
 export const IssueOptions = z.object({
   by: z.string(),
-  name: z.string(),
-  directory: z.string(),
-  country: z.string(),
-  organization: z.string(),
-  commonName: z.string(),
-  keyType: z.string(),
-  years: z.string(),
+  ...namedAuthority,
   publicUrl: z.string().optional(),
 });
 

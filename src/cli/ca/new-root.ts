@@ -8,18 +8,12 @@ import { loadConfig } from '../../config/config.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { publishedUrls, sectionText, writeNew } from './authority-files.ts';
-import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, yearsOf } from './options.ts';
+import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, namedAuthority, yearsOf } from './options.ts';
 import { withNewKeys } from './token-work.ts';
 
 export const NewRootOptions = z.object({
   replaces: z.string(),
-  name: z.string(),
-  directory: z.string(),
-  country: z.string(),
-  organization: z.string(),
-  commonName: z.string(),
-  keyType: z.string(),
-  years: z.string(),
+  ...namedAuthority,
   publicUrl: z.string().optional(),
 });
 

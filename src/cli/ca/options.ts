@@ -1,8 +1,20 @@
+import { z } from 'zod';
 import { SubjectFields } from '../../certificates/subject-fields.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { authorityKeyTypes } from '../../certificates/new-authority.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
+
+/** Options of every command that makes an authority with a name and a key of its own. */
+export const namedAuthority = {
+  name: z.string(),
+  directory: z.string(),
+  country: z.string(),
+  organization: z.string(),
+  commonName: z.string(),
+  keyType: z.string(),
+  years: z.string(),
+};
 
 /** @throws {CommandError} */
 export function keyTypeOf(text: string, option: string): (typeof authorityKeyTypes)[number] {

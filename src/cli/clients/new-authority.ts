@@ -7,20 +7,14 @@ import { certifyAuthority, newRoot } from '../../certificates/new-authority.ts';
 import { loadConfig } from '../../config/config.ts';
 import { certificatesIn } from '../../x509/pem.ts';
 import { writeNew } from '../ca/authority-files.ts';
-import { distinguishedNameOf, keyTypeOf, yearsOf } from '../ca/options.ts';
+import { distinguishedNameOf, keyTypeOf, namedAuthority, yearsOf } from '../ca/options.ts';
 import { withNewKeys } from '../ca/token-work.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { tlsAuthorityOf } from './authority.ts';
 
 export const NewAuthorityOptions = z.object({
-  name: z.string(),
-  directory: z.string(),
-  country: z.string(),
-  organization: z.string(),
-  commonName: z.string(),
-  keyType: z.string(),
-  years: z.string(),
+  ...namedAuthority,
 });
 
 /**
