@@ -74,6 +74,15 @@ export class Destruction {
   }
 
   /**
+   * Destroys a key that is gone by its record, and of which the journal says nothing.
+   * @throws if the state store is not available, or another instance has announced it meanwhile
+   */
+  async finishUnannounced(id: KeyId): Promise<void> {
+    await this.#journal.announce(id, 'DESTROY');
+    await this.finish(id);
+  }
+
+  /**
    * Undoes a failed creation. A key whose record was committed after all is no longer announced,
    * and is kept.
    */

@@ -9,6 +9,7 @@ import { changeableFields, checkUntampered, recordOf, type ActivatableKey, type 
 import type { KnownSecrets } from './known-secrets.ts';
 import { applyRow, Rereading } from './rereading.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
+import { hasEnded } from './states.ts';
 
 /** About 10,000 records of typical size. */
 const recordsMaxBytes = 64 * 1024 * 1024;
@@ -160,7 +161,8 @@ export class KeyCache {
    */
   async #faultSince(record: ActivatableKey, row: KeyWithCertificate): Promise<string | undefined> {
     const seal = keySeal(row);
-    if (isSameSeal(record.seal, seal)) return undefined;
+    // The seal of a key that had ended may never have been checked.
+    if (isSameSeal(record.seal, seal) && !hasEnded(record.state)) return undefined;
     const fault = await this.#judge.keyFault(row);
     // The seal is valid but the row belongs to another key: the service never writes another record
     // under the same reference.

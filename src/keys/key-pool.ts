@@ -7,9 +7,10 @@ import type { Logger } from '../telemetry/log.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
-import { TokenUnavailable, type Token } from '../token/token.ts';
+import { TokenFull, TokenUnavailable, type Token } from '../token/token.ts';
 import type { Destruction } from './destruction.ts';
 import { mostWanted, PoolLevels } from './pool-levels.ts';
+import { leaveRoom } from './pool-room.ts';
 import { sealPooled, type Seals } from './seals.ts';
 
 export interface PoolOptions {
@@ -24,6 +25,8 @@ export interface PoolOptions {
   readonly log: Logger;
   /** Delay between the start and the first key. */
   readonly startPauseMs?: number;
+  /** Pause after the token has had no room for a key. */
+  readonly fullPauseMs?: number;
   /** How long after the start it is no fault that a type has not had a key yet. */
   readonly firstKeysMaxMs?: number;
 }
@@ -42,6 +45,8 @@ const idleMs = 200;
 const startPauseMs = 2000;
 const pollMs = 1000;
 const pauseAfterFaultMs = 5000;
+/** Only an operator, or callers who remove keys, make room on a full token. */
+const fullPauseMs = 10 * 60_000;
 const tellEveryMs = 60_000;
 /** Enough to generate an RSA key of each type. */
 const firstKeysMaxMs = 120_000;
@@ -201,10 +206,17 @@ export class KeyPool {
       } catch (error) {
         if (!this.#isRunning) return;
         this.#options.log.warn('cannot make a key in advance', { reason: reasonOf(error) });
-        pauseMs = pauseAfterFaultMs;
+        pauseMs = error instanceof TokenFull ? await this.#pauseWhenFull() : pauseAfterFaultMs;
       }
       if (pauseMs > 0) await this.#pause(pauseMs);
     }
+  }
+
+  async #pauseWhenFull(): Promise<number> {
+    const keys = await leaveRoom(this.#rooms, this.#options.targets().keys()).catch(() => 0);
+    if (keys > 0)
+      this.#options.log.warn('the token is full: keys made in advance were destroyed, to leave room for those of the service', { keys });
+    return this.#options.fullPauseMs ?? fullPauseMs;
   }
 
   #isAtRest(): boolean {

@@ -15,8 +15,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly threads?: Pick<WorkThreads, 'run'>;
   /** Settings of the key pool. Default: no pool. */
   readonly pool?: PoolOptions;
-  /** The MAC key in force. Default: there is only one. */
-  readonly macKey?: { readonly generation: number };
+  /** The number of the MAC key in force, and of the oldest one. Default: there is only one. */
+  readonly macKey?: { readonly generation: number; readonly oldest?: number };
   /** Paces of wrong secrets by client and tenant. Default: none. */
   readonly pace?: SecretPaceOptions;
 }

@@ -1,13 +1,12 @@
 import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyTable } from '../state/repositories/attempts.ts';
-import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
 import { ActivationData } from './activation-data.ts';
 import { AttemptSlots } from './attempt-slots.ts';
-import type { GivenSecret, OtpAction, SecretAction } from './credentials.ts';
+import type { GivenSecret } from './credentials.ts';
 import { Destruction, type Recovered } from './destruction.ts';
 import { IdentityKeys, type IdentityKey, type IdentityName } from './identity-keys.ts';
 import { KeyCache } from './key-cache.ts';
@@ -21,11 +20,11 @@ import type { CreatedKey, NewKey } from './new-key.ts';
 import { OperatorActions } from './operator-actions.ts';
 import { type AskedOtp, openOtp } from './otp.ts';
 import { passwordChange } from './password-change.ts';
-import { verifyReserved, type Reserved } from './reserved.ts';
+import { confirmReserved, verifyReserved } from './reserved.ts';
+import { RevocationSecrets } from './revocation-secrets.ts';
 import { Seals } from './seals.ts';
 import { SecretRenewal } from './secret-renewal.ts';
 import { SecretPace } from './secret-pace.ts';
-import type { CommittedPurpose, Verdict } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
@@ -49,6 +48,8 @@ export class Keyring {
   readonly activationData: ActivationData;
   /** What operators do to keys, without their secrets. */
   readonly operator: OperatorActions;
+  /** Authorises revocations of certificates. */
+  readonly revocation: RevocationSecrets;
   /** Moves secrets and seals to another MAC key. */
   readonly renewal: SecretRenewal;
   /** The pool of keys made in advance. */
@@ -61,7 +62,7 @@ export class Keyring {
     const journal = storeKeyJournal(store);
     this.destruction = new Destruction(store, token, journal, { abandonedMs, configured, log });
     const { destruction } = this;
-    const seals = new Seals(token, log);
+    const seals = new Seals(token, log, options.macKey?.oldest);
     this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, journal, destruction }, options.pool);
     this.#creation = new KeyCreation({ store, token, journal, destruction, pool: this.#pool });
     const slots = new AttemptSlots(() => store.now());
@@ -80,6 +81,7 @@ export class Keyring {
     this.#identityActivation = new Activation({ store, cache: this.#identities, seals, slots, known, long, pace, renewal }, times);
     this.#zoneSigning = new ZoneSigning({ activation: this.#identityActivation, token });
     this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
+    this.revocation = new RevocationSecrets(this.#activation, token);
     this.activationData = new ActivationData({ store, token, activation: this.#activation });
     this.operator = new OperatorActions({ store, cache: this.#cache, identities: this.#identities, known, destruction });
   }
@@ -160,7 +162,7 @@ export class Keyring {
    */
   async confirmSecret(key: ActivatableKey, given: GivenSecret): Promise<void> {
     const asked = { use: 'sign', action: 'SIGN', given, confirmsOnly: true } as const;
-    await this.#activationOf(key).activate(key, asked, async (reserved) => this.#verified(reserved));
+    await this.#activationOf(key).activate(key, asked, async (reserved) => confirmReserved(this.#token, reserved));
   }
 
   /**
@@ -171,7 +173,7 @@ export class Keyring {
   async verifySecret(key: ActivatableKey, given: GivenSecret): Promise<boolean | undefined> {
     try {
       const { verified } = await this.#activationOf(key).attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) =>
-        this.#verified(reserved),
+        confirmReserved(this.#token, reserved),
       );
       return verified;
     } catch (error) {
@@ -185,31 +187,11 @@ export class Keyring {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
    */
   async remove(key: KeyRecord, given: GivenSecret): Promise<void> {
-    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { change: { kind: 'end', ...transitions.remove } });
+    await this.#activation.activate(key, { use: 'remove', action: 'REVOKE', given }, async (reserved) => {
+      const outcome = await verifyReserved(this.#token, reserved);
+      return outcome.verified ? { ...outcome, usesUp: true, change: { kind: 'end', ...transitions.remove } } : outcome;
+    });
     await this.destruction.finish(key.id);
-  }
-
-  /**
-   * Authorises revokeCertificate by its secret: the attempt is counted, and the secret is used up
-   * in the commit that revokes.
-   * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
-   * @throws the error of a failed commit
-   */
-  async authoriseRevocation(key: KeyRecord, given: GivenSecret, purpose: CommittedPurpose): Promise<void> {
-    await this.#authorise(key, { use: 'revoke', action: 'REVOKE', given }, { purpose });
-  }
-
-  /**
-   * Authorises a revocation without a secret by the transaction of the key. A wrong transaction
-   * counts as a failure, and so does a missing one if the key is bound to one; a right one does not
-   * reset the count, since it is not a secret.
-   * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
-   */
-  async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
-    if (transactionId === undefined && key.transaction === undefined) return;
-    const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
-    const asked = { use: 'revoke', action: 'REVOKE', given, confirmsOnly: true } as const;
-    await this.#activation.activate(key, asked, async (reserved) => this.#verified(reserved));
   }
 
   /**
@@ -285,21 +267,5 @@ export class Keyring {
 
   #activationOf({ table }: ActivatableKey): Activation {
     return table === 'keys' ? this.#activation : this.#identityActivation;
-  }
-
-  async #verified(reserved: Reserved<SecretAction>): Promise<Verdict> {
-    const outcome = await verifyReserved(this.#token, reserved);
-    return outcome.verified ? { ...outcome, usesUp: false } : outcome;
-  }
-
-  async #authorise(
-    key: KeyRecord,
-    asked: { readonly use: Use; readonly action: OtpAction; readonly given: GivenSecret },
-    gain: { readonly change: KeyChange } | { readonly purpose: CommittedPurpose },
-  ): Promise<void> {
-    await this.#activation.activate(key, asked, async (reserved) => {
-      const outcome = await verifyReserved(this.#token, reserved);
-      return outcome.verified ? { ...outcome, usesUp: true, ...gain } : outcome;
-    });
   }
 }

@@ -51,7 +51,7 @@ export async function establishMacKey(store: StateStore, token: MacKeyToken, opt
   if (current === undefined) throw new Error('a MAC key was made');
   token.expectMacKey(current.check, current.generation);
   for (const { generation, check } of known) await checkIsThere(store, token, { label: options.label, generation, check });
-  const inForce = new MacKeyInForce(store, token, options.log);
+  const inForce = new MacKeyInForce(store, token, options.log, known[0]?.generation);
   inForce.use(current);
   return inForce;
 }
@@ -81,9 +81,12 @@ export class MacKeyInForce {
   readonly #store: StateStore;
   readonly #token: MacKeyToken;
   readonly #log: Logger;
+  /** Number of the oldest MAC key that was there at the start. */
+  readonly oldest: number;
   #generation = 0;
 
-  constructor(store: StateStore, token: MacKeyToken, log: Logger) {
+  constructor(store: StateStore, token: MacKeyToken, log: Logger, oldest = 0) {
+    this.oldest = oldest;
     this.#store = store;
     this.#token = token;
     this.#log = log;

@@ -8,6 +8,7 @@ import type { GivenSecret, SecretAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
 import type { ActivatableKey, StoredSecret } from './key-record.ts';
 import { otpScope } from './seals.ts';
+import type { Verdict } from './settling.ts';
 
 declare const purposeOf: unique symbol;
 
@@ -207,6 +208,12 @@ export function verifyReserved(
 ): Promise<ProofOutcome> {
   const anyOf = candidates.map((candidate) => ({ ...candidate, signs: false }));
   return refusing(key, token.verifyProof(key.id, { anyOf, also }));
+}
+
+/** The same, and a right secret is not used up. @throws {Refusal} KEY_LOCKED */
+export async function confirmReserved(token: Pick<Token, 'verifyProof'>, reserved: Reserved<SecretAction>): Promise<Verdict> {
+  const outcome = await verifyReserved(token, reserved);
+  return outcome.verified ? { ...outcome, usesUp: false } : outcome;
 }
 
 /**

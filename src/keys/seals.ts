@@ -7,8 +7,9 @@ import type { KeyRow, OtpRow, Sealed } from '../state/tables/keys.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
-import { isStoredMac } from '../token/mac-generation.ts';
+import { isStoredMac, readStoredMac } from '../token/mac-generation.ts';
 import type { Token } from '../token/token.ts';
+import { hasEnded } from './states.ts';
 
 /*
  * An attacker who can write to the state store must gain nothing by it. The authorisations in a row
@@ -118,15 +119,24 @@ interface OwnerOfOtp {
 export class Seals {
   readonly #token: Pick<Token, 'verifyProof'>;
   readonly #log: Logger | undefined;
+  readonly #oldest: number;
 
-  constructor(token: Pick<Token, 'verifyProof'>, log: Logger | undefined) {
+  /** @param oldest number of the oldest MAC key that the service has */
+  constructor(token: Pick<Token, 'verifyProof'>, log: Logger | undefined, oldest = 0) {
     this.#token = token;
     this.#log = log;
+    this.#oldest = oldest;
   }
 
-  /** Returns the fault of a key's row, in words for an operator; undefined if there is none. */
+  /**
+   * Returns the fault of a key's row, in words for an operator; undefined if there is none. The seal
+   * of a key that has ended cannot be checked if its MAC key stayed on a former token: nothing can be
+   * done with such a key.
+   */
   async keyFault(row: KeyWithCertificate): Promise<string | undefined> {
     const { reference, tenant } = row;
+    const isOfFormerToken = row.seal_mac !== null && readStoredMac(row.seal_mac).generation < this.#oldest;
+    if (isOfFormerToken && hasEnded(row.state)) return undefined;
     const fault =
       row.seal_mac === null
         ? 'the row of the key has no seal: an earlier version made the key, or the seal was removed'

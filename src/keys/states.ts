@@ -1,7 +1,7 @@
 import { Refusal } from '../result-codes.ts';
 
 /** States that are stored. The other two, LOCKED and EXPIRED, follow from counters and times. */
-export const storedStates = ['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED'] as const;
+export const storedStates = ['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED', 'LEFT_BEHIND'] as const;
 export type StoredState = (typeof storedStates)[number];
 
 /** States that callers see (contract §6). */
@@ -30,6 +30,12 @@ export const transitions = {
     destroys: true,
     by: '`removeKey`, `signetctl key remove`',
   },
+  leave: {
+    from: ['ACTIVE', 'ON_HOLD', 'REVOKED'],
+    to: 'LEFT_BEHIND',
+    destroys: false,
+    by: '`signetctl token accept`',
+  },
 } as const satisfies Record<string, Transition>;
 
 /**
@@ -49,6 +55,11 @@ export const uses = {
 
 export type Use = keyof typeof uses;
 
+/** Whether the service no longer has the private key of a key in this state: no other state follows. */
+export function hasEnded(state: string): boolean {
+  return state === 'CONSUMED' || state === 'REMOVED' || state === 'LEFT_BEHIND';
+}
+
 /** Returns the stored states that allow this use, for the store's own check. */
 export function storedStatesFor(use: Use): readonly StoredState[] {
   const allowed: readonly string[] = uses[use].states;
@@ -64,6 +75,7 @@ export const stateTexts: Readonly<Record<KeyState, string>> = {
   ON_HOLD: 'the certificate of the key is on hold',
   REVOKED: 'the certificate of the key is revoked',
   REMOVED: 'the key is removed',
+  LEFT_BEHIND: 'the key is on a token that the service no longer uses',
 };
 
 /** Checks that the state allows the use. @throws {Refusal} KEY_STATE */

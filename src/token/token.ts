@@ -131,7 +131,10 @@ export interface Token {
    */
   claimKey(id: KeyId, claim: string): Promise<ClaimOutcome>;
   random(bytes: number): Promise<Uint8Array>;
+  /** Returns all keys of signetd. Soon after a start of the host this waits until they have been read. */
   listKeys(): Promise<readonly TokenKey[]>;
+  /** Returns those of these keys that are on the token. */
+  findKeys(ids: readonly KeyId[]): Promise<ReadonlySet<KeyId>>;
 }
 
 /**
@@ -194,6 +197,14 @@ export class TokenCannot extends TokenUnavailable {
   constructor(message: string) {
     super(message);
     this.name = 'TokenCannot';
+  }
+}
+
+/** The token has no room for another key. */
+export class TokenFull extends TokenUnavailable {
+  constructor(message: string) {
+    super(message);
+    this.name = 'TokenFull';
   }
 }
 

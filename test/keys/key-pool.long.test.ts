@@ -12,7 +12,7 @@ import type { StateStore } from '../../src/state/state-store.ts';
 import { openSqliteStore, openStateStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import type { KeyId } from '../../src/token/key-id.ts';
-import { TokenUnavailable, type Token } from '../../src/token/token.ts';
+import { TokenFull, TokenUnavailable, type Token } from '../../src/token/token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
@@ -116,6 +116,33 @@ describe('the pool of keys', () => {
     const slow = pooled(store, 2, { firstKeysMaxMs: 0 });
     await create(slow.keys);
     expect(slow.log.lines.filter((line) => line.includes('key'))).toEqual([expect.stringContaining('no key was ready')]);
+  });
+
+  it('leaves room for keys of the service on a token that is full, twice, and is filled again once there is room', async () => {
+    let room = 5;
+    const fullPauseMs = 500;
+    const one = pooled(
+      store,
+      8,
+      { fullPauseMs },
+      {
+        async createKey(id, type) {
+          if ((await onToken()).length >= before + room) throw new TokenFull('no room');
+          return token.createKey(id, type);
+        },
+      },
+    );
+    const before = (await onToken()).length;
+    one.keys.startPool();
+    const left = (): number =>
+      one.log.lines.filter((line) => line.includes('the token is full: keys made in advance were destroyed')).length;
+    await expect.poll(left, { timeout: 20_000 }).toBe(1);
+    expect((await onToken()).length).toBe(before + room - 3);
+    await expect.poll(left, { timeout: 20_000 }).toBe(2);
+    expect(await store.run('journal')).toEqual([]);
+    room = 100;
+    await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(8);
+    await one.keys.stopPool();
   });
 
   it('waits while a key is made for a caller who found none', async () => {

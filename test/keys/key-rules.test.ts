@@ -123,12 +123,12 @@ describe('the state of a key', () => {
     const end = active.certificate.notAfter.getTime();
     const at = (moment: number): string[] => storedStates.map((state) => stateOf(key({ state }), moment));
     expect(at(end - 1)).toEqual([...storedStates]);
-    expect(at(end)).toEqual(['EXPIRED', 'EXPIRED', 'REVOKED', 'CONSUMED', 'REMOVED']);
+    expect(at(end)).toEqual(['EXPIRED', 'EXPIRED', 'REVOKED', 'CONSUMED', 'REMOVED', 'LEFT_BEHIND']);
   });
 
   it('says LOCKED of a key in use alone', () => {
     const locked = storedStates.map((state) => stateOf(key({ state, failuresSinceSuccess: 20 }), now));
-    expect(locked).toEqual(['LOCKED', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED']);
+    expect(locked).toEqual(['LOCKED', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED', 'LEFT_BEHIND']);
   });
 
   it.each([

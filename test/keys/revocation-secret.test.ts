@@ -58,7 +58,7 @@ async function revoke(over: StateStore, { der, key, otp }: Case, meanwhile: () =
     (date) => ({ date: date.getTime() }),
     async (change) => {
       await meanwhile();
-      await keys.authoriseRevocation(record, otp, change);
+      await keys.revocation.authorise(record, otp, change);
     },
   );
 }
@@ -125,7 +125,7 @@ describe('the secret of revokeCertificate', () => {
       issue: async () => Promise.resolve({ row: certificateRow() }),
     });
     const record = await keys.find(tenant, reference);
-    const authorised = keys.authoriseTransaction(record, transactionId);
+    const authorised = keys.revocation.authoriseByTransaction(record, transactionId);
     if (failures === 0) await authorised;
     else await expect(authorised).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
     expect((await store.run('findKey', reference))?.failures_in_row).toBe(failures);
@@ -133,9 +133,9 @@ describe('the secret of revokeCertificate', () => {
 
   it('is not needed for a key that is tied to no transaction; one that is given all the same is wrong', async () => {
     const { key } = await newCase();
-    await keyring().authoriseTransaction(key, undefined);
+    await keyring().revocation.authoriseByTransaction(key, undefined);
     expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(0);
-    await expect(keyring().authoriseTransaction(key, 'T-1')).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    await expect(keyring().revocation.authoriseByTransaction(key, 'T-1')).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
     expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(1);
   });
 
@@ -155,7 +155,7 @@ describe('the secret of revokeCertificate', () => {
         certificate,
         change,
         (date) => ({ date: date.getTime() }),
-        async (purpose) => keys.authoriseRevocation(record, password, purpose),
+        async (purpose) => keys.revocation.authorise(record, password, purpose),
       );
     }
     expect((await keyring().find(tenant, reference)).state).toBe('REVOKED');

@@ -104,8 +104,8 @@ const ways: Record<string, (keys: Keyring, key: KeyRecord, secret: string) => Pr
   changePassword: async (keys, key, secret) => keys.changePassword(key, given('password', secret), 'a new password'),
   removeKey: async (keys, key, secret) => keys.remove(key, given('password', secret)),
   revokeCertificate: async (keys, key, secret) =>
-    keys.authoriseRevocation(key, given('password', secret), { steps: [], effect: 'revoked', answer: {} }),
-  'revokeCertificate by its transaction': async (keys, key, secret) => keys.authoriseTransaction(key, secret),
+    keys.revocation.authorise(key, given('password', secret), { steps: [], effect: 'revoked', answer: {} }),
+  'revokeCertificate by its transaction': async (keys, key, secret) => keys.revocation.authoriseByTransaction(key, secret),
   'authorize by PIN': async (keys, key, secret) =>
     keys.activationData.authorise(key, { pin: given('pin', secret) }, { digests, signatures: 1, client: 'c' }),
   'authorize by OTP': async (keys, key, secret) =>

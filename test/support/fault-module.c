@@ -1,9 +1,11 @@
 /*
- * A PKCS#11 module for tests: SoftHSM's, with faults. The file named by FAULT_FILE says which, in one line:
+ * A PKCS#11 module for tests: that of FAULT_REAL_MODULE, with faults. The file named by FAULT_FILE says which, in one line:
  *   [always] FUNCTION KIND [NUMBER [AFTER]]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
- * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call) or error (NUMBER is the CKR_ code).
+ * FUNCTION may be "*": each of those below but C_Login.
+ * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call), error (NUMBER is the CKR_ code) or logout (all
+ * sessions lose their login, then the real call).
  * A fault strikes the first call of its function, after AFTER others, and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
- * FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
+ * FAULT_FIND_AT_MOST is how many objects C_FindObjects returns at once. FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +19,7 @@ typedef unsigned long arg;
 /* No function of PKCS#11 that is wrapped here has more parameters; further arguments are ignored by the x86-64 and AArch64 calling conventions. */
 typedef rv (*any_function)(arg, arg, arg, arg, arg, arg, arg, arg);
 
-enum { functions = 68, index_of_mechanism_list = 7, general_error = 5 };
+enum { functions = 68, index_of_mechanism_list = 7, index_of_logout = 19, index_of_find_objects = 27, general_error = 5 };
 /* CK_FUNCTION_LIST (PKCS#11 2.40, §5): a version, then the functions in their fixed order. */
 struct function_list {
   unsigned char version[2];
@@ -42,7 +44,8 @@ static int fault_of(const char *name, char *kind, size_t kind_size, long *number
   long after = 0;
   snprintf(format, sizeof format, "%%63s %%%zus %%li %%li", kind_size - 1);
   *number = 0;
-  if (sscanf(line + (always ? 7 : 0), format, function, kind, number, &after) < 2 || strcmp(function, name) != 0) return 0;
+  if (sscanf(line + (always ? 7 : 0), format, function, kind, number, &after) < 2) return 0;
+  if (strcmp(function, name) != 0 && (strcmp(function, "*") != 0 || strcmp(name, "C_Login") == 0)) return 0;
   if (__atomic_fetch_add(&passed, 1, __ATOMIC_SEQ_CST) < after) return 0;
   __atomic_store_n(&passed, 0, __ATOMIC_SEQ_CST);
   if (always) return 1;
@@ -63,6 +66,7 @@ static rv with_fault(const char *name, any_function call, arg a, arg b, arg c, a
     call(a, b, c, d, e, f, g, h);
     abort();
   }
+  if (strcmp(kind, "logout") == 0) real->function[index_of_logout](a, 0, 0, 0, 0, 0, 0, 0);
   if (strcmp(kind, "delay") == 0) usleep((useconds_t)number * 1000);
   if (strcmp(kind, "error") == 0) {
     /* C_Sign and C_Verify end the operation whatever they answer, as PKCS#11 wants it. */
@@ -80,7 +84,8 @@ static rv with_fault(const char *name, any_function call, arg a, arg b, arg c, a
 #define FOR_EACH_WRAPPED(x)                                                                                         \
   x(C_OpenSession, 12) x(C_Login, 18) x(C_DestroyObject, 22) x(C_GetAttributeValue, 24) x(C_SetAttributeValue, 25)  \
   x(C_FindObjectsInit, 26)                                                                                          \
-  x(C_SignInit, 42) x(C_Sign, 43) x(C_VerifyInit, 48) x(C_Verify, 49) x(C_GenerateKeyPair, 59) x(C_GenerateRandom, 64)
+  x(C_SignInit, 42) x(C_Sign, 43) x(C_VerifyInit, 48) x(C_Verify, 49) x(C_GenerateKey, 58) x(C_GenerateKeyPair, 59)  \
+  x(C_GenerateRandom, 64)
 FOR_EACH_WRAPPED(WRAPPED)
 
 static int hidden(arg mechanism) {
@@ -105,6 +110,12 @@ static rv mechanism_list(arg slot, arg mechanisms, arg count, arg d, arg e, arg 
   return answer;
 }
 
+static rv find_objects(arg session, arg objects, arg max, arg count, arg e, arg f, arg g, arg h) {
+  const char *at_most = getenv("FAULT_FIND_AT_MOST");
+  arg limit = at_most == NULL ? max : strtoul(at_most, NULL, 0);
+  return real->function[index_of_find_objects](session, objects, max < limit ? max : limit, count, e, f, g, h);
+}
+
 rv C_GetFunctionList(struct function_list **answer) {
   const char *path = getenv("FAULT_REAL_MODULE"), *latency = getenv("FAULT_LATENCY_MS");
   void *module = dlopen(path == NULL ? "" : path, RTLD_NOW | RTLD_LOCAL);
@@ -116,6 +127,7 @@ rv C_GetFunctionList(struct function_list **answer) {
 #define PUT(name, index) list.function[index] = wrapped_##name;
   FOR_EACH_WRAPPED(PUT)
   list.function[index_of_mechanism_list] = mechanism_list;
+  list.function[index_of_find_objects] = find_objects;
   *answer = &list;
   return 0;
 }

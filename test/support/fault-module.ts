@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** SoftHSM's module wrapped in one that fails on demand: `fault-module.c` says how. */
+/** A module wrapped in one that fails on demand: `fault-module.c` says how. */
 export interface FaultModule {
   readonly path: string;
   readonly environment: { readonly FAULT_FILE: string; readonly FAULT_REAL_MODULE: string };
@@ -22,17 +22,21 @@ const softhsmPaths = [
   '/usr/lib/aarch64-linux-gnu/softhsm/libsofthsm2.so',
 ];
 
-/** Compiles the module. @throws {Error} without gcc or SoftHSM */
-export function faultModule(): FaultModule {
+/**
+ * Compiles the module.
+ * @param wrapped path of the real module; SoftHSM's if it is not given
+ * @throws {Error} without gcc or SoftHSM
+ */
+export function faultModule(wrapped?: string): FaultModule {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-faults-'));
   const path = join(directory, 'fault-module.so');
   const faultFile = join(directory, 'fault');
-  const softhsm = softhsmPaths.find((candidate) => existsSync(candidate));
-  if (softhsm === undefined) throw new Error('SoftHSM is not installed');
+  const real = wrapped ?? softhsmPaths.find((candidate) => existsSync(candidate));
+  if (real === undefined) throw new Error('SoftHSM is not installed');
   execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-o', path, 'test/support/fault-module.c', '-ldl']);
   return {
     path,
-    environment: { FAULT_FILE: faultFile, FAULT_REAL_MODULE: softhsm },
+    environment: { FAULT_FILE: faultFile, FAULT_REAL_MODULE: real },
     arm(fault) {
       writeFileSync(faultFile, `${fault}\n`);
     },

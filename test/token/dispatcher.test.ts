@@ -506,19 +506,19 @@ describe('an answer that is a fault of PKCS #11', () => {
     const first = await connected(1);
     const [one, key, other] = [add(1)[0], add(1, { repeatable: false })[0], add(1)[0]];
     if (one === undefined || key === undefined || other === undefined) throw new Error('three requests');
-    answer(first, one, 10, statuses.fault, faultBody(0x30));
+    answer(first, one, 10, statuses.lost, faultBody(0x30));
     expect([one.settled, one.failed, dispatcher.waiting, first.closed]).toEqual([[], [], 1, false]);
     expect([first.draining, dispatcher.connected]).toEqual([true, false]);
-    answer(first, key, 10, statuses.fault, faultBody(0x31));
-    expect(key.failed).toEqual([new TokenUnavailable('PKCS#11 0x31')]);
+    answer(first, key, 10, statuses.lost, faultBody(0x31));
+    expect(key.failed).toEqual([new TokenUnavailable('PKCS#11 0x31: fault')]);
     answer(first, other);
     expect([other.settled.length, first.closed]).toEqual([1, true]);
     dispatcher.disconnect(await first.ended);
     await host.remove();
     const second = await connected(1);
     expect(atThreads(second)).toEqual([[one.id]]);
-    answer(second, one, 10, statuses.fault, faultBody(0x30));
-    expect(one.failed).toEqual([new TokenUnavailable('PKCS#11 0x30')]);
+    answer(second, one, 10, statuses.lost, faultBody(0x30));
+    expect(one.failed).toEqual([new TokenUnavailable('PKCS#11 0x30: fault')]);
   });
 
   it('is passed to the caller if the host is still usable, also if it only looks like a fault', async () => {

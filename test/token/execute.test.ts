@@ -1,9 +1,11 @@
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AccountHead } from '../../src/token/account-files.ts';
-import { Executor, type Answer } from '../../src/token/host/execute.ts';
+import type { Answer } from '../../src/token/host/answer.ts';
+import { Executor } from '../../src/token/host/execute.ts';
 import { KeyDirectory, type KeyChange } from '../../src/token/host/key-directory.ts';
 import { destroyKeys } from '../../src/token/host/key-objects.ts';
+import { MadeAuditKeys } from '../../src/token/host/made-audit-keys.ts';
 import { findMacKeys } from '../../src/token/host/mac-key.ts';
 import { probeToken, type Probed } from '../../src/token/host/probe.ts';
 import type { ServedBy } from '../../src/token/host/purposes/purposes.ts';
@@ -53,7 +55,6 @@ class Thread {
 
   constructor(servedBy: ServedBy = 'service') {
     this.keys = new KeyDirectory(
-      new Map(),
       (change) => this.told.push(change),
       () => undefined,
     );
@@ -71,7 +72,8 @@ class Thread {
         this.counted.push([id, wrong]);
       },
     };
-    const memory = { use: (use: string) => void this.uses.push(use), wrongSecrets, accountHeads: () => this.heads };
+    const auditKeys = new MadeAuditKeys(MadeAuditKeys.memory());
+    const memory = { use: (use: string) => void this.uses.push(use), wrongSecrets, accountHeads: () => this.heads, auditKeys };
     this.executor = new Executor(open, this.keys, findMacKeys(token.session)[0], probed, { memory, servedBy });
   }
 
@@ -142,7 +144,7 @@ describe('a key pair', () => {
     const id = newKeyId('general');
     thread.create(id);
     token.failNext('C_DestroyObject', ckr.DEVICE_ERROR);
-    expect(thread.status(operations.destroyKey, onlyId(id))).toBe(statuses.fault);
+    expect(thread.status(operations.destroyKey, onlyId(id))).toBe(statuses.lost);
     expect(thread.told.map(({ kind }) => kind)).toEqual(['added']);
     expect(thread.uses).toEqual([`create ${id} P-256`]);
     expect(thread.status(operations.destroyKey, Buffer.concat([onlyId(id), Buffer.of(0)]))).toBe(statuses.malformed);
@@ -162,7 +164,7 @@ describe('a key pair', () => {
     expect(thread.uses).toEqual([]);
   });
 
-  it('is listed by its identifier, page by page', () => {
+  it('is listed by its identifier, page by page, once the host has read which keys there are', () => {
     const thread = new Thread();
     const ids = Array.from({ length: 3 }, () => newKeyId('general')).toSorted();
     for (const id of ids.toReversed()) thread.create(id);
@@ -170,8 +172,23 @@ describe('a key pair', () => {
       const { body } = thread.ask(operations.listKeys, messages.writeListKeys({ after, limit }));
       return new FieldReader(Buffer.from(body)).list().map((each) => each.toString('hex'));
     };
+    expect(thread.status(operations.listKeys, messages.writeListKeys({ after: undefined, limit: 10 }))).toBe(statuses.notYet);
+    thread.keys.listed(new Map(), true);
     expect([page(undefined, 10), page(undefined, 2), page(ids[1], 2), page(ids[2], 2)]).toEqual([ids, ids.slice(0, 2), ids.slice(2), []]);
     remove(...ids);
+  });
+
+  it('is found among others, whether this host has made it or not', () => {
+    const thread = new Thread();
+    const [made, another] = [newKeyId('general'), newKeyId('general')];
+    thread.create(made);
+    new Thread().create(another);
+    const { body } = thread.ask(operations.findKeys, messages.writeFindKeys([newKeyId('general'), another, made]));
+    expect(new FieldReader(Buffer.from(body)).list().map((each) => each.toString('hex'))).toEqual([another, made]);
+    remove(made, another);
+    expect(messages.readFindKeys(messages.writeFindKeys([made]))).toEqual([made]);
+    const many = Array.from({ length: messages.keysToFindMax + 1 }, () => newKeyId('general'));
+    expect(thread.status(operations.findKeys, messages.writeFindKeys(many))).toBe(statuses.malformed);
   });
 
   it('signs nothing where what it is given is no digest of the hash, and none of it is in the account', () => {
@@ -182,7 +199,7 @@ describe('a key pair', () => {
     const { status, body } = thread.ask(operations.sign, writeSign(id, ecdsa, [digest]));
     const reader = new FieldReader(Buffer.from(body));
     expect([status, reader.u32(), reader.bytes().toString()]).toEqual([
-      statuses.fault,
+      statuses.lost,
       ckr.DEVICE_ERROR,
       pkcs11Error(ckr.DEVICE_ERROR).message,
     ]);
@@ -275,7 +292,7 @@ describe('what a thread is asked', () => {
     token.failNext('C_SetAttributeValue', 0x10);
     expect(outcome(other)).toBe('unmarkable');
     token.failNext('C_SetAttributeValue', ckr.DEVICE_ERROR);
-    expect(thread.status(operations.claimKey, messages.writeClaimKey(other, claim))).toBe(statuses.fault);
+    expect(thread.status(operations.claimKey, messages.writeClaimKey(other, claim))).toBe(statuses.lost);
     remove(id, other);
   });
 
@@ -384,7 +401,7 @@ describe('a secret', () => {
     const id = newKeyId('caller');
     const right = thread.mac(id);
     token.failNext(call, ckr.DEVICE_ERROR);
-    expect(thread.verify(id, { anyOf: [wrong(right)] }).status).toBe(statuses.fault);
+    expect(thread.verify(id, { anyOf: [wrong(right)] }).status).toBe(statuses.lost);
     expect(thread.counted).toEqual([]);
   });
 
@@ -439,16 +456,21 @@ describe('an operation that was never ended', () => {
     const thread = new Thread();
     const id = newKeyId('general');
     thread.create(id);
-    const fail = (): never => {
+    const begin = token.module.C_SignInit.bind(token.module);
+    let left = 2;
+    // The trial with the MAC key works.
+    vi.spyOn(token.module, 'C_SignInit').mockImplementation((session, mechanism, key) => {
+      if (mechanism.mechanism !== pkcs11js.CKM_ECDSA || left === 0) return begin(session, mechanism, key);
+      left -= 1;
       throw pkcs11Error(ckr.OPERATION_ACTIVE);
-    };
-    vi.spyOn(token.module, 'C_SignInit').mockImplementationOnce(fail).mockImplementationOnce(fail);
+    });
     expect(thread.status(operations.sign, writeSign(id, ecdsa, [digest]))).toBe(statuses.fault);
     expect(thread.sessions).toHaveLength(2);
     token.failNext('C_GenerateKeyPair', ckr.OPERATION_ACTIVE);
     const { status, body } = thread.ask(operations.createKey, messages.writeCreateKey(newKeyId('general'), 'P-256'));
     expect([status, Buffer.from(body).readUInt32BE(0)]).toEqual([statuses.fault, ckr.OPERATION_ACTIVE]);
-    expect(thread.sessions).toHaveLength(2);
+    // The key is not made again there: the first one may be on the token.
+    expect(thread.sessions).toHaveLength(3);
     remove(id);
   });
 

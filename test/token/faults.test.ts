@@ -7,7 +7,6 @@ import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { TokenCannot, TokenUnavailable } from '../../src/token/token.ts';
 import { signUse } from '../../src/token/uses.ts';
 import { isLongRun } from '../support/repetitions.ts';
-import { privateKeysOf } from '../support/token-listing.ts';
 import { FaultyToken } from './faulty-token.ts';
 
 /** A restarted host is waited for as long as a busy machine needs; the host itself ends at the second of the issue's goal. */
@@ -134,8 +133,7 @@ it('a key that is destroyed while another thread still makes it does not stay on
   await faulty.client.destroyKey(id);
   await made;
   // The maker hears of it after its own work.
-  const onToken = (): string[] =>
-    privateKeysOf({ label: 'test', pin: faulty.scratch.pin, softhsmConfig: faulty.scratch.environment.SOFTHSM2_CONF });
+  const onToken = (): string[] => faulty.scratch.privateKeys();
   expect(onToken()).toContain(faulty.key);
   await expect.poll(onToken, { timeout: 10_000 }).not.toContain(id);
 });

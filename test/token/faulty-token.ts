@@ -10,31 +10,75 @@ import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
 import { faultModule, type FaultModule } from '../support/fault-module.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { kryopticModule, noSecondToken, secondToken } from '../support/second-token.ts';
+import { privateKeysOf, privateKeysOfSecond } from '../support/token-listing.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
 const digest = createHash('sha256').update('document').digest();
 const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
 
+interface FaultyTokenOptions {
+  readonly clientSeconds: number;
+  readonly make?: Make;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** What a test needs of a token, of whichever make. */
+interface TestToken extends Pick<ScratchToken, 'config' | 'configPath' | 'directory' | 'remove'> {
+  /** CKA_ID of every private key, hexadecimal, as another program lists them. */
+  privateKeys(): string[];
+}
+
+/** Makes of tokens that the tests of faults run on. `missing`: why one cannot be had. */
+export const makes = [
+  { make: 'SoftHSM', missing: undefined },
+  { make: 'Kryoptic', missing: noSecondToken },
+] as const;
+type Make = (typeof makes)[number]['make'];
+
+function testToken(make: Make, settings: Record<string, string | number | boolean>): TestToken {
+  if (make === 'SoftHSM') {
+    const scratch = scratchToken(settings);
+    const softhsmConfig = scratch.environment.SOFTHSM2_CONF;
+    return { ...scratch, privateKeys: () => privateKeysOf({ label: 'test', pin: scratch.pin, softhsmConfig }) };
+  }
+  const second = secondToken();
+  return {
+    privateKeys: () => privateKeysOfSecond(second),
+    directory: second.directory,
+    ...second.configure(settings),
+    remove: () => {
+      second.remove();
+    },
+  };
+}
+
 /** A token whose module makes faults on demand, with one key of the service and one of a caller. Its host gives a call one second. */
 export class FaultyToken {
   readonly log = recordingLog();
-  readonly module: FaultModule = faultModule();
-  readonly scratch: ScratchToken = scratchToken({ threads: 2, modulePath: this.module.path, callTimeoutSeconds: 1 });
+  readonly module: FaultModule;
+  readonly scratch: TestToken;
   readonly client: TokenClient;
   readonly key: KeyId = newKeyId('general');
   readonly callersKey: KeyId = newKeyId('caller');
   #proof: Proof | undefined;
 
-  /** `clientSeconds`: how long the client waits for an answer, whatever becomes of the host meanwhile. */
-  constructor({ clientSeconds }: { readonly clientSeconds: number }) {
+  /**
+   * @param clientSeconds how long the client waits for an answer, whatever becomes of the host meanwhile
+   * @param variables of the module (`fault-module.c`)
+   */
+  constructor({ clientSeconds, make = 'SoftHSM', variables = {} }: FaultyTokenOptions) {
+    this.module = faultModule(make === 'SoftHSM' ? undefined : kryopticModule);
+    this.scratch = testToken(make, { threads: 2, modulePath: this.module.path, callTimeoutSeconds: 1 });
     const { config, configPath } = this.scratch;
-    const environment = { ...config.environment, ...this.module.environment };
+    const environment = { ...config.environment, ...this.module.environment, ...variables };
     const patience = { callTimeoutSeconds: clientSeconds, outageSeconds: clientSeconds };
     this.client = new TokenClient({ ...config, ...patience, environment }, configPath, this.log);
   }
 
   async start(): Promise<this> {
     await this.client.start();
+    await this.client.macKey.make();
     await this.client.createKey(this.key, 'P-256');
     await this.client.createKey(this.callersKey, 'P-256');
     const [secret, scope] = [randomBytes(20), randomBytes(32)];
@@ -46,6 +90,13 @@ export class FaultyToken {
     await this.client.stop();
     this.scratch.remove();
     this.module.remove();
+  }
+
+  /** Ends the host, and waits for the next one. */
+  async restart(): Promise<void> {
+    const { hostPid } = this.client;
+    if (hostPid !== undefined) process.kill(hostPid, 'SIGKILL');
+    await vi.waitUntil(() => this.client.hostPid !== hostPid && this.client.ready, { timeout: 30_000 });
   }
 
   async ready(): Promise<void> {
@@ -85,6 +136,20 @@ export class FaultyToken {
       else expect(outcome.reason).toBeInstanceOf(TokenUnavailable);
     }
     return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
+  }
+
+  /** Has requests made until another host is at work; why some of them were refused. A host that has replaced another one serves on for a while. */
+  async loadUntilReplaced(): Promise<string[]> {
+    const { hostPid } = this.client;
+    const refused: string[] = [];
+    const begin = performance.now();
+    while (this.client.hostPid === hostPid || this.client.hostPid === undefined) {
+      expect(performance.now() - begin).toBeLessThan(40_000);
+      const loaded = this.load();
+      await Promise.race([loaded, delayMs(500)]);
+      void loaded.then((reasons) => refused.push(...reasons));
+    }
+    return refused;
   }
 
   /** Milliseconds until a signature is made again. */

@@ -68,6 +68,7 @@ describe('a page of the inventory', () => {
       expect(template).toEqual([{ type: pkcs11js.CKA_TOKEN, value: true }]);
     });
     vi.spyOn(module, 'C_FindObjectsFinal').mockReturnValue();
+    vi.spyOn(module, 'C_GetSessionInfo').mockReturnValue({ slotID: ulong(0), state: 3, flags: 6, deviceError: 0 });
     vi.spyOn(module, 'C_FindObjects').mockImplementation((_session: Handle, most?: number): Handle[] & Handle => {
       const batch = left.slice(0, most);
       left = left.slice(batch.length);

@@ -1,9 +1,10 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tokenCheckpointSigner } from '../../src/audit/open-audit.ts';
+import { tokenCheckpointSigner } from '../../src/audit/checkpoint-keys.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
-import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
+import { AnswerKeys } from '../../src/idempotency/answer-keys.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
+import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, parseKeyId } from '../../src/token/key-id.ts';
@@ -55,6 +56,13 @@ async function serviceKeysOnToken(): Promise<string[]> {
   } finally {
     await looking.stop();
   }
+}
+
+/** The MAC of a message under the key in force. */
+async function tokenMacOfKeptAnswers(...of: Parameters<typeof AnswerKeys.open>): Promise<TokenMac> {
+  const keys = await AnswerKeys.open(...of);
+  keys.stop();
+  return async (bytes) => keys.using(async ({ current }) => current.mac(bytes));
 }
 
 const hexOf = async (bytes: Promise<Uint8Array>): Promise<string> => Buffer.from(await bytes).toString('hex');
@@ -144,7 +152,13 @@ describe('the key of audit checkpoints', () => {
     const first = (await a.store.run('findAuditKey')) ?? '';
     const legacy = parseKeyId(`53${first.slice(2)}`);
     await a.store.run('announce', { key_id: legacy, intent: 'CREATE', created_at: Date.now() });
-    await a.store.run('takeAuditKey', { key_id: legacy, public_key: new Uint8Array(1), created_at: Date.now(), replaces: first });
+    await a.store.run('takeAuditKey', {
+      key_id: legacy,
+      public_key: new Uint8Array(1),
+      created_at: Date.now(),
+      replaces: first,
+      succession: null,
+    });
     await a.store.run('finishStep', first);
     const lines = recordingLog();
     const signer = await tokenCheckpointSigner(a.store, a.token, lines);

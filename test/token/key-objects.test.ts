@@ -6,13 +6,13 @@ import {
   destroyIfStillThere,
   destroyKeys,
   generatePair,
-  listKeys,
   makeMacKey,
   type MadePair,
 } from '../../src/token/host/key-objects.ts';
+import { KeyListing } from '../../src/token/host/key-listing.ts';
 import { labelOf, privateTemplate, publicTemplate, type KeyPlace } from '../../src/token/host/key-templates.ts';
 import type { ModuleProfile } from '../../src/token/host/module-profile.ts';
-import { pkcs11js } from '../../src/token/host/session.ts';
+import { pkcs11js, type Session } from '../../src/token/host/session.ts';
 import { macKeyId, newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { DirectToken, pkcs11Error, profileWith } from './direct-token.ts';
@@ -246,7 +246,19 @@ describe('a secret key', () => {
   });
 });
 
-describe('the keys that a start finds', () => {
+/** All keys that a listing reads, in however many steps, and those that it finishes. */
+function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
+  const listing = new KeyListing(() => session, profile);
+  const found = new Map<KeyId, Handle>();
+  for (let step = listing.step(); ; step = listing.step()) {
+    for (const [id, handle] of step.keys) found.set(id, handle);
+    if (step.isComplete) break;
+  }
+  for (const [id, handle] of listing.finishHalfMade()) found.set(id, handle);
+  return found;
+}
+
+describe('the keys that a listing finds', () => {
   const listed = (profile: ModuleProfile = plain): KeyId[] => [...listKeys(token.session, profile).keys()];
 
   it('are our private and secret keys, by their handles, without the key that secrets are checked with', () => {

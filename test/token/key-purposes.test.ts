@@ -1,9 +1,10 @@
-import { createHash, createPublicKey, randomBytes, verify, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, verify, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
+import { successionText } from '../../src/audit/succession.ts';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { keyTrial, macKeyId, newKeyId, parseKeyId, type KeyId, type KeyPurpose } from '../../src/token/key-id.ts';
@@ -80,8 +81,8 @@ function keyFor(purpose: KeyPurpose): { readonly id: KeyId; readonly publicKey: 
 }
 
 /** What the host answers to whoever is at its socket. */
-async function answerOf(operation: number, body: Buffer, path = scratch.config.socketPath): Promise<Frame> {
-  const socket = createConnection(`${path}.0`);
+async function answerOf(operation: number, body: Buffer, path = scratch.config.socketPath, thread = 0): Promise<Frame> {
+  const socket = createConnection(`${path}.${thread}`);
   const splitter = new FrameSplitter();
   try {
     return await new Promise((resolve, reject) => {
@@ -244,5 +245,28 @@ describe('keys of earlier versions, which have no purpose', () => {
   it('are given one by the host of an operator: a key that is not there has none', async () => {
     await expect(operator.assignPurpose(legacy(), 'root')).rejects.toThrow(KeyGone);
     await expect(token.assignPurpose(legacy(), 'root')).rejects.toThrow("only an operator's command assigns a purpose");
+  });
+});
+
+describe('the key of checkpoints', () => {
+  it('signs in each thread that a key follows it which this host has made, and no other, twice in a row', async () => {
+    const { id, publicKey } = keyFor('audit');
+    const former = publicKey.export({ format: 'der', type: 'spki' });
+    const asked = async (next: Uint8Array, thread: number, path?: string): Promise<number> => {
+      const text = successionText(former, next, new Date().toISOString());
+      return (await answerOf(operations.signAsService, writeServiceSign(id, ecdsa, Buffer.from(text)), path, thread)).code;
+    };
+    const outside = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'der', type: 'spki' });
+    const ofCaller = await token.createKey(newKeyId('caller'), 'P-256');
+    for (const by of [0, 1]) {
+      const { code, body } = await answerOf(operations.createKey, writeCreateKey(newKeyId('audit'), 'P-256'), undefined, by);
+      expect(code).toBe(statuses.ok);
+      const own = body.subarray(4);
+      for (const thread of [0, 1]) {
+        expect(await asked(own, thread)).toBe(statuses.ok);
+        for (const next of [outside, ofCaller]) expect(await asked(next, thread)).toBe(statuses.forbidden);
+      }
+      expect(await asked(own, 0, operatorSocket)).toBe(statuses.forbidden);
+    }
   });
 });

@@ -60,7 +60,7 @@ export class PlayedHost {
 
   /** The line that a host greets with. */
   greeting(changes: Readonly<Record<string, unknown>> = {}): string {
-    const greeting: Greeting = { protocol: 9, threads: this.threadPaths, probe };
+    const greeting: Greeting = { protocol: 10, threads: this.threadPaths, probe };
     return `${JSON.stringify({ ...greeting, ...changes })}\n`;
   }
 

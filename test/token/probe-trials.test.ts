@@ -93,7 +93,7 @@ describe('the reason against a mechanism', () => {
 describe('the trial of a MAC', () => {
   const against = (): string | undefined =>
     reasonAgainst(() => {
-      tryMac(token.session, plain);
+      tryMac(token.session, plain, undefined);
     });
 
   it('succeeds if it is right', () => {
@@ -212,9 +212,27 @@ describe('the probe of a token', () => {
   });
 
   it('ends if the token has a temporary fault', () => {
-    token.failNext('C_GenerateKeyPair', ckr.DEVICE_ERROR);
+    token.failNext('C_GenerateKeyPair', ckr.DEVICE_REMOVED);
+    expect(() => probe()).toThrow(`:${ckr.DEVICE_REMOVED}`);
+    token.failNext('C_VerifyInit', ckr.DEVICE_ERROR);
     expect(() => probe()).toThrow(`:${ckr.DEVICE_ERROR}`);
   });
+
+  it.each([ckr.DEVICE_MEMORY, ckr.FUNCTION_FAILED, 0x80000383])(
+    'needs no new key on a token that is in use: one that is full (0x%s) serves with those that it has',
+    (code) => {
+      token.failNext('C_GenerateKeyPair', code);
+      const secret = vi.spyOn(token.module, 'C_GenerateKey');
+      const report = probe();
+      expect(report.missing).toEqual([]);
+      expect(report.limits).toEqual([`P-256 keys were not tried: the token makes no key now, CKR_SOMETHING:${code}`]);
+      expect(stateOf(report)[keyTypes.indexOf('P-256')]).toBe('P-256 offered');
+      expect(secret).not.toHaveBeenCalled();
+      // A full probe is an operator's question, and is answered.
+      token.failNext('C_GenerateKeyPair', code);
+      expect(() => probe({}, true)).toThrow(`:${code}`);
+    },
+  );
 
   it('finds missing requirements of every service: MACs, one MAC key, random bytes', () => {
     const another = makeMacKey(token.session, { id: macKeyId }, plain);
@@ -246,7 +264,7 @@ describe('the probe of a token', () => {
   it('has algorithms that a type cannot use as limits', () => {
     offerOnly('EC');
     const real = token.module.C_Sign.bind(token.module);
-    let code = 0x21;
+    let code: number = ckr.DEVICE_ERROR;
     // Digests of SHA-384 are refused.
     vi.spyOn(token.module, 'C_Sign').mockImplementation((session, data, value) => {
       const made = real(session, data, value);

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Executor } from '../../src/token/host/execute.ts';
 import { KeyDirectory } from '../../src/token/host/key-directory.ts';
+import { MadeAuditKeys } from '../../src/token/host/made-audit-keys.ts';
 import { findMacKeys } from '../../src/token/host/mac-key.ts';
 import { probeToken, type Probed } from '../../src/token/host/probe.ts';
 import { ProvenSignatures } from '../../src/token/host/proven-signatures.ts';
@@ -39,7 +40,6 @@ let counted: (readonly [KeyId, number])[] = [];
 let executor: Executor;
 const opened: Session[] = [];
 const keys = new KeyDirectory(
-  new Map(),
   () => undefined,
   () => undefined,
 );
@@ -59,7 +59,12 @@ beforeAll(() => {
       counted.push([id, wrong]);
     },
   };
-  const memory = { use: (use: string) => void uses.push(use), wrongSecrets, accountHeads: () => [] };
+  const memory = {
+    use: (use: string) => void uses.push(use),
+    wrongSecrets,
+    accountHeads: () => [],
+    auditKeys: new MadeAuditKeys(MadeAuditKeys.memory()),
+  };
   const open = (): Session => {
     const session = openSession(token.module, token.slot);
     opened.push(session);
@@ -145,7 +150,7 @@ function isNative(body: Buffer): boolean {
 
 /** What must be the same in both ways: a random value differs, and must verify. */
 function comparable({ status, body, ...rest }: Result, type: KeyType, { scheme, ...algorithm }: SignatureAlgorithm): object {
-  if (status === statuses.fault) return { status, code: body.readUInt32BE(0), ...rest };
+  if (status === statuses.fault || status === statuses.lost) return { status, code: body.readUInt32BE(0), ...rest };
   if (status !== statuses.ok || scheme === 'RSA_PKCS1') return { status, body, ...rest };
   const by = body[0];
   const reader = new FieldReader(body.subarray(1));
@@ -247,7 +252,7 @@ describe('a signature with a proof', () => {
           general.opened,
         ]);
         if (native.status === statuses.ok) expect(native.body.length).toBe(general.body.length);
-        else if (native.status !== statuses.fault) expect(native.body).toEqual(general.body);
+        else if (native.status !== statuses.fault && native.status !== statuses.lost) expect(native.body).toEqual(general.body);
       }),
       { numRuns: repetitions(3000) },
     );
@@ -295,7 +300,8 @@ describe('a signature with a proof', () => {
     const general = vi.spyOn(token.module, 'C_VerifyInit');
     expect(execute(body, 'native')).toMatchObject({ status: statuses.ok, opened: 1 });
     expect(execute(body, 'native')).toMatchObject({ status: statuses.ok, opened: 0 });
-    expect(general).not.toHaveBeenCalled();
+    // That of the trial in the new session.
+    expect(general).toHaveBeenCalledTimes(1);
   });
 
   it('of an identity is refused: its key signs only data zones', () => {

@@ -15,6 +15,8 @@ import { purposeMessages, type PurposeMessages } from './purpose-messages.ts';
 const purposes = ['root', 'authority', 'ocsp', 'timeStamps'] as const satisfies readonly KeyPurpose[];
 const keys = Object.fromEntries([...purposes, 'audit' as const].map((purpose) => [purpose, newKeyId(purpose)]));
 const ecdsa = { scheme: 'ECDSA', hash: 'sha256' } as const;
+/** SHA-256 of the one key of checkpoints that the host has made. */
+const ownKey = 'a1'.repeat(32);
 let made: PurposeMessages;
 let all: readonly Buffer[];
 
@@ -26,7 +28,7 @@ beforeAll(async () => {
 function isSigned(purpose: KeyPurpose, message: Uint8Array, servedBy: ServedBy = 'service'): boolean {
   const id = keys[purpose];
   if (id === undefined) throw new Error(`no key for ${purpose}`);
-  return purposeFault(id, ecdsa, Buffer.from(message), servedBy) === undefined;
+  return purposeFault(id, ecdsa, Buffer.from(message), { servedBy, auditKeys: { has: (digest) => digest === ownKey } }) === undefined;
 }
 
 function isDer(bytes: Uint8Array): boolean {
@@ -207,6 +209,26 @@ describe('the look of the host at what it signs', () => {
       Buffer.concat([made.checkpoint, Buffer.alloc(4096, 0x0a)]),
     ])
       expect(isSigned('audit', text)).toBe(false);
+  });
+
+  it('accepts a succession only as a complete text, to a key that the host has made', () => {
+    const text = (next: string, time = '2026-03-02T10:16:00.000Z'): string =>
+      `signetd audit key v1\nformer: ${'0'.repeat(64)}\nnew: ${next}\ntime: ${time}\n`;
+    const good = text(ownKey);
+    expect(isSigned('audit', Buffer.from(good))).toBe(true);
+    for (const bad of [
+      text('a2'.repeat(32)),
+      text(ownKey.toUpperCase()),
+      text(`${ownKey}00`),
+      text(ownKey, `2026-03-02T10:16:00.000Z\nnew: ${'a2'.repeat(32)}`),
+      `${good}\n`,
+      `${good}new: ${ownKey}\n`,
+      good.slice(1),
+      good.slice(0, -1),
+      `signetd audit key v1\nnew: ${'a2'.repeat(32)}\n${good}`,
+      good.replace('v1', 'v2'),
+    ])
+      expect([bad, isSigned('audit', Buffer.from(bad))]).toEqual([bad, false]);
   });
 });
 

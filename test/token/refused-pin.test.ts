@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,6 +46,17 @@ describe('what is kept of a refused PIN', () => {
     next.check('0001', pinOf('471100'));
   });
 
+  it('is about tokens whose serial number is not ASCII, or not even text, too', () => {
+    // The second is what 16 octets become that are no UTF-8.
+    for (const serial of ['Schlüssel-\u{1f511}', '\ufffd'.repeat(16), '\0'.repeat(16)]) {
+      refused.keep(serial, pinOf('471100'), incorrect);
+      expect(() => {
+        refused.check(serial, pinOf('471100'));
+      }).toThrow(PinRefusedBefore);
+      expect(statSync(file()).size).toBe(512);
+    }
+  });
+
   it('has neither the PIN nor its hash without salt, and is for the host alone', () => {
     refused.keep('0001', pinOf('471100'), incorrect);
     const first = readFileSync(file(), 'latin1');
@@ -65,7 +76,8 @@ describe('what is kept of a refused PIN', () => {
 
   it('is nothing where the file is empty, cut off or of another kind, and the next refusal is kept all the same', () => {
     refused.keep('0001', pinOf('471100'), incorrect);
-    for (const content of ['', '{"serial":"0001"', '{"serial":"0001"}', 'null']) {
+    const noHash = readFileSync(file(), 'latin1').replace(/"hash":"[^"]+"/, `"hash":"${'x'.repeat(64)}"`);
+    for (const content of ['', '{"serial":"0001"', '{"serial":"0001"}', 'null', noHash, 'x'.repeat(4096)]) {
       writeFileSync(file(), content);
       refused.check('0001', pinOf('471100'));
       refused.reserve();
@@ -97,6 +109,27 @@ describe('what is kept of a refused PIN', () => {
       }).toThrow(/ELOOP|has another name/);
       expect(readFileSync(other, 'utf8')).toBe('content');
     }
+  });
+
+  it('is read from no pipe, which would have everybody wait', () => {
+    rmSync(file());
+    execFileSync('mkfifo', [file()]);
+    const looks = [refused, new RefusedPin(directory, 'service')].flatMap((one) => [
+      () => {
+        one.check('0001', pinOf('471100'));
+      },
+      () => {
+        one.keep('0001', pinOf('471100'), incorrect);
+      },
+      () => one.forget(),
+    ]);
+    for (const look of [
+      ...looks,
+      () => {
+        refused.reserve();
+      },
+    ])
+      expect(look).toThrow('is not a regular file');
   });
 
   it("is the service's also for a command of an operator, who makes no file of their own", () => {

@@ -126,16 +126,20 @@ describe('what a module says', () => {
   });
 
   it('of its slots is told of each, with the token that is there or why nothing is known of it', () => {
-    const module = moduleOf({}, {}, {}, {});
+    const module = moduleOf({}, {}, {}, {}, {});
     const list = vi.spyOn(module, 'C_GetSlotList');
     const flags = [0, 1, 2, 3];
-    vi.spyOn(module, 'C_GetSlotInfo').mockImplementation((each) => ({
-      slotDescription: 'A slot   ',
-      manufacturerID: 'Maker   ',
-      flags: flags[Number(slotNumber(each))] ?? 0,
-      hardwareVersion: { major: 1, minor: 0 },
-      firmwareVersion: { major: 1, minor: 0 },
-    }));
+    vi.spyOn(module, 'C_GetSlotInfo').mockImplementation((each) => {
+      if (slotNumber(each) === '4') throw pkcs11Error(0x30);
+      return {
+        slotDescription: 'A slot   ',
+        // Some modules fill up with NUL.
+        manufacturerID: 'Maker\0\0\0',
+        flags: flags[Number(slotNumber(each))] ?? 0,
+        hardwareVersion: { major: 1, minor: 0 },
+        firmwareVersion: { major: 1, minor: 0 },
+      };
+    });
     const token = reportToken(module, slot(1n));
     vi.spyOn(module, 'C_GetTokenInfo').mockImplementation((each) => {
       if (slotNumber(each) === '3') throw pkcs11Error(0xe1);
@@ -146,7 +150,21 @@ describe('what a module says', () => {
       { slot: '0', ...common, removable: false, token: null, fault: null },
       { slot: '1', ...common, removable: false, token, fault: null },
       { slot: '2', ...common, removable: true, token: null, fault: null },
-      { slot: '3', ...common, removable: true, token: null, fault: pkcs11Error(0xe1).message },
+      {
+        slot: '3',
+        ...common,
+        removable: true,
+        token: null,
+        fault: expect.stringContaining('0xe1: the token in the slot is unknown') as string,
+      },
+      {
+        slot: '4',
+        description: '',
+        manufacturer: '',
+        removable: false,
+        token: null,
+        fault: 'the device reports an error (CKR_DEVICE_ERROR)',
+      },
     ]);
     // Slots without tokens are there as well.
     expect(list).toHaveBeenCalledWith(false);

@@ -19,7 +19,15 @@ import {
 import { signing } from '../../src/token/host/mechanisms.ts';
 import { algorithmsOf } from '../../src/token/host/probe-trials.ts';
 import { ecPublicKeyInfo, ed25519PublicKeyInfo } from '../../src/token/host/public-key-info.ts';
-import { changeIsRefused, ckr, handleIsStale, hostIsFaultyAfter, mechanismIsRefused, pinIsRefused } from '../../src/token/pkcs11-faults.ts';
+import {
+  changeIsRefused,
+  ckr,
+  faultKindOf,
+  handleIsStale,
+  pinIsRefused,
+  requestIsRefused,
+  tokenIsFull,
+} from '../../src/token/pkcs11-faults.ts';
 import { claimOutcomes, secretKinds, type Proof, type SecretKind } from '../../src/token/token.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../../src/token/wire/fields.ts';
 import {
@@ -66,13 +74,14 @@ describe('a frame', () => {
 });
 
 describe('the numbers of the protocol', () => {
-  it('are those of its version 9, by which a daemon and a host of another release understand each other', () => {
+  it('are those of its version 10, by which a daemon and a host of another release understand each other', () => {
     expect(operations).toEqual({
       ...{ createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7, claimKey: 8, checkMacKey: 9 },
       ...{
         makeMacKey: 10,
         accountHeads: 11,
         destroyMacKey: 12,
+        findKeys: 13,
         signAsService: 16,
         assignPurpose: 17,
         signAsIdentity: 18,
@@ -82,7 +91,18 @@ describe('the numbers of the protocol', () => {
       },
       ...{ reportSlots: 48, reportMechanisms: 49, reportInventory: 50, reportProbe: 51 },
     });
-    expect(statuses).toEqual({ ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 });
+    expect(statuses).toEqual({
+      ok: 0,
+      wrongSecret: 1,
+      forbidden: 2,
+      fault: 3,
+      malformed: 4,
+      noSuchKey: 5,
+      noMacKey: 6,
+      heldBack: 7,
+      lost: 8,
+      notYet: 9,
+    });
   });
 
   it('leave room in a frame for what stands around a body', () => {
@@ -484,14 +504,27 @@ describe('what a code of PKCS #11 means', () => {
   const where = (test: (code: number) => boolean): number[] => codes.filter(test).toSorted((one, other) => one - other);
 
   it('the host is to be replaced', () => {
-    expect(where(hostIsFaultyAfter)).toEqual([0x02, 0x05, 0x06, 0x30, 0x31, 0x32, 0xb0, 0xb3, 0xe0, 0xe1, 0x101, 0x190]);
+    const isLost = (makesKey: boolean) => (code: number) => faultKindOf(code, { makesKey }) === 'lost';
+    expect(where(isLost(false))).toEqual([0x02, 0x05, 0x06, 0x30, 0x31, 0x32, 0xb0, 0xb3, 0xe0, 0xe1, 0x101, 0x190]);
+    // A token without room for a key, or that fails to make one, serves on.
+    expect(where(isLost(true))).toEqual([0x32, 0xb0, 0xb3, 0xe0, 0xe1, 0x101, 0x190]);
   });
 
-  it('the handle is to be looked for, the PIN not to be tried again, the mechanism not there, the key as it is', () => {
+  it('the request is at fault, or nothing is known', () => {
+    const refused = [0x07, 0x10, 0x12, 0x13, 0x1b, 0x20, 0x21, 0x54, 0x62, 0x63, 0x68, 0x70, 0x71, 0xd0, 0xd1, 0x130, 0x140];
+    expect(where(requestIsRefused)).toEqual(refused);
+    for (const makesKey of [true, false]) {
+      expect(where((code) => faultKindOf(code, { makesKey }) === 'refused')).toEqual(refused);
+      // FUNCTION_CANCELED, CANT_LOCK, OPERATION_NOT_INITIALIZED, SESSION_COUNT, SLOT_ID_INVALID, and those of vendors.
+      for (const code of [0x50, 0x0a, 0x91, 0xb1, 0x03, 0x80000000, 0x80000383]) expect(faultKindOf(code, { makesKey })).toBe('unknown');
+    }
+    expect(where(tokenIsFull)).toEqual([0x31]);
+  });
+
+  it('the handle is to be looked for, the PIN not to be tried again, the key as it is', () => {
     expect(where(handleIsStale)).toEqual([0x60, 0x82]);
     expect(where(pinIsRefused)).toEqual([0xa0, 0xa1, 0xa2, 0xa3, 0xa4]);
     expect([0x9f, 0xa5, undefined].map(pinIsRefused)).toEqual([false, false, false]);
-    expect([0x07, 0x70, 0x71, 0x72, 0x05].map(mechanismIsRefused)).toEqual([true, true, true, false, false]);
     expect([0x10, 0x1b, 0x54, 0xd1, 0x05, undefined].map(changeIsRefused)).toEqual([true, true, true, true, false, false]);
     expect(handleIsStale(undefined)).toBe(false);
   });

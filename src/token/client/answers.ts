@@ -1,11 +1,16 @@
-import { mechanismIsRefused } from '../pkcs11-faults.ts';
-import { KeyGone, KeyHeldBack, TokenCannot, TokenUnavailable, type SignOutcome } from '../token.ts';
+import { z } from 'zod';
+import type { AccountHead } from '../account-files.ts';
+import { requestIsRefused, tokenIsFull } from '../pkcs11-faults.ts';
+import { KeyGone, KeyHeldBack, TokenCannot, TokenFull, TokenUnavailable, type SignOutcome } from '../token.ts';
 import { FieldReader } from '../wire/fields.ts';
 import { statuses, type Answer } from '../wire/frames.ts';
 
+const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
+
 /** Classifies an answer's status for the metrics. */
 export function outcomeOf(status: number): 'ok' | 'refused' | 'fault' {
-  return status === statuses.ok ? 'ok' : status === statuses.fault ? 'fault' : 'refused';
+  if (status === statuses.fault || status === statuses.lost) return 'fault';
+  return status === statuses.ok ? 'ok' : 'refused';
 }
 
 /**
@@ -15,16 +20,32 @@ export function outcomeOf(status: number): 'ok' | 'refused' | 'fault' {
 export function bodyOf({ status, body }: Answer): Buffer {
   if (status === statuses.ok) return body;
   if (status === statuses.fault) {
-    const reader = new FieldReader(body);
-    const code = reader.u32();
-    const message = `PKCS#11 0x${code.toString(16)}: ${reader.bytes().toString('utf8')}`;
-    throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
+    throw requestIsRefused(body.readUInt32BE(0)) ? new TokenCannot(faultText(body)) : new TokenUnavailable(faultText(body));
   }
+  if (status === statuses.lost) throw new TokenUnavailable(faultText(body));
   const text = body.toString('utf8');
   if (status === statuses.heldBack) throw new KeyHeldBack(new Date(Number(text)));
   if (status === statuses.noSuchKey) throw new KeyGone(text);
   if (status === statuses.noMacKey) throw new TokenUnavailable(text);
   throw new Error(`the token host refuses a request: ${text}`);
+}
+
+/** The same of a request to make a key. @throws {TokenFull} if the token has no room for it */
+export function madeKeyIn(answer: Answer): Buffer {
+  if (answer.status === statuses.fault && tokenIsFull(answer.body.readUInt32BE(0))) throw new TokenFull(faultText(answer.body));
+  return bodyOf(answer);
+}
+
+/** Returns the words of an answer with status `fault` or `lost`. */
+export function faultText(body: Buffer): string {
+  const reader = new FieldReader(body);
+  const code = reader.u32();
+  return `PKCS#11 0x${code.toString(16)}: ${reader.bytes().toString('utf8')}`;
+}
+
+/** Returns the ends of the host's account. @throws {ZodError} if the answer has another form */
+export function accountHeadsIn(answer: Answer): AccountHead[] {
+  return AccountHeads.parse(JSON.parse(bodyOf(answer).toString('utf8')));
 }
 
 /** Reads a body that is one list. */

@@ -1,8 +1,7 @@
 import type { Sender } from '../../telemetry/current-request.ts';
 import { TokenBusy, TokenUnavailable } from '../token.ts';
-import { FieldReader } from '../wire/fields.ts';
 import { statuses, type Answer } from '../wire/frames.ts';
-import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import { faultText } from './answers.ts';
 import type { HostLink } from './host-link.ts';
 import { RequestLane, type TokenRequest } from './request-lane.ts';
 import type { ThreadLink } from './thread-link.ts';
@@ -136,11 +135,10 @@ export class Dispatcher {
     const tokenMs = answer.tokenMicroseconds / 1000;
     this.#laneOf(request).learn(request, tokenMs);
     this.#observe(request.operation, answer.status, Math.max(0, performance.now() - request.queuedAtMs - tokenMs), tokenMs);
-    const fault = answer.status === statuses.fault ? new FieldReader(answer.body).u32() : undefined;
-    if (fault !== undefined && hostIsFaultyAfter(fault)) {
+    if (answer.status === statuses.lost) {
       // The host's farewell comes on another socket: this answer may arrive before it.
       link.draining = true;
-      this.#again(request, `PKCS#11 0x${fault.toString(16)}`);
+      this.#again(request, faultText(answer.body));
     } else {
       request.settle(answer);
     }

@@ -11,7 +11,9 @@ const connectRetryMs = 20;
 const restartPauseMs = 500;
 /** Pause after a host that was rejected. */
 const judgePauseMs = 1000;
+/** A start that hangs before the host watches its own calls ends after this; one call may take its whole time. */
 const startMaxMs = 30_000;
+const startMarginMs = 10_000;
 /** How often the reason of a host's failed start is looked for. */
 const failureLookMs = 500;
 
@@ -88,7 +90,7 @@ export class HostSupervisor {
       if (link === undefined) {
         // A host that is stopped (SIGSTOP), or that hangs before it listens, does not end at a
         // deadline of its own.
-        if (performance.now() - lastStartMs > startMaxMs) this.#host.kill();
+        if (performance.now() - lastStartMs > this.#startMaxMs) this.#host.kill();
         await delay(connectRetryMs);
         continue;
       }
@@ -131,6 +133,10 @@ export class HostSupervisor {
     this.#over = true;
     this.#link?.close();
     await this.#host.stop();
+  }
+
+  get #startMaxMs(): number {
+    return Math.max(startMaxMs, this.#config.callTimeoutSeconds * 1000 + startMarginMs);
   }
 
   // A method, since the compiler assumes that a field once seen as false stays false.

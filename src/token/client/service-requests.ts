@@ -3,7 +3,7 @@ import { TokenUnavailable, type TokenMacKey } from '../token.ts';
 import { writeDestroyMacKey, writeGeneration } from '../wire/messages.ts';
 import { statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { writeCreateMessageKey, writeSignMessage, writeVerifyMac } from '../wire/provider-messages.ts';
-import { bodyOf } from './answers.ts';
+import { bodyOf, madeKeyIn } from './answers.ts';
 
 type Request = (operation: OperationName, body: Uint8Array) => Promise<Answer>;
 
@@ -38,7 +38,7 @@ export function macKeyFault(answer: Answer, expected: Uint8Array): string | unde
 /** Client side of keys that sign whole messages. */
 export function messageRequests(request: Request): MessageToken {
   return {
-    createMessageKey: async (id, type) => bodyOf(await request('createMessageKey', writeCreateMessageKey(id, type))),
+    createMessageKey: async (id, type) => madeKeyIn(await request('createMessageKey', writeCreateMessageKey(id, type))),
     signMessage: async (id, algorithm, message) => bodyOf(await request('signMessage', writeSignMessage(id, algorithm, message))),
     verifyMac: async (id, hash, message, mac) => bodyOf(await request('verifyMac', writeVerifyMac(id, hash, message, mac)))[0] === 1,
   };

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/token-config.ts';
-import { z } from 'zod';
 import type { KeyType } from '../../config/key-types.ts';
 import type { Sender } from '../../telemetry/current-request.ts';
 import type { AccountHead } from '../account-files.ts';
@@ -9,6 +8,7 @@ import { storedMac } from '../mac-generation.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
+  TokenFull,
   TokenUnavailable,
   type ClaimOutcome,
   HostRefusedError,
@@ -24,32 +24,29 @@ import {
 import { FieldWriter } from '../wire/fields.ts';
 import { statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import {
-  keysInAnswerMax,
   readClaimOutcome,
   readMadeMac,
   type AssignablePurpose,
   writeAssignPurpose,
   writeClaimKey,
   writeCreateKey,
-  writeListKeys,
-  writeGeneration,
   writeMakeMac,
   writeVerifyProof,
 } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeIdentitySign, writeServiceSign, writeSign } from '../wire/sign-message.ts';
-import { bodyOf, listIn } from './answers.ts';
+import { accountHeadsIn, bodyOf, listIn, madeKeyIn } from './answers.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
-import type { HostLink } from './host-link.ts';
+import { allKeys, keysThere } from './key-questions.ts';
+import { ExpectedMacKey } from './expected-mac-key.ts';
 import type { HostSettings } from './host-process.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
 import { refusalExitCodes } from '../host/exit-codes.ts';
-import { macKeyFault, macKeyRequests, messageRequests } from './service-requests.ts';
+import { macKeyRequests, messageRequests } from './service-requests.ts';
 import { SignatureMessages } from './signature-messages.ts';
 import { TokenRequests, type Part } from './token-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
-const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
 /** The host ends itself at a call's own time-out; this leaves time for a repeated request. */
 const marginMs = 2000;
 const connectPollMs = 10;
@@ -60,7 +57,6 @@ const nextHostMs = 5000;
 
 /** The daemon's side of the token host: the port `Token` over the host's socket. */
 export class TokenClient implements Token {
-  readonly #config: TokenConfig;
   readonly #dispatcher: Dispatcher;
   readonly #supervisor: HostSupervisor;
   readonly #requests: TokenRequests;
@@ -69,9 +65,8 @@ export class TokenClient implements Token {
   /** Why no further host is started. */
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
-  #expectedMacKey: Uint8Array | undefined;
-  /** The number of the MAC key that new secrets are made with. */
-  #macGeneration = 0;
+  #isFull = false;
+  readonly #expectedMacKey: ExpectedMacKey;
   readonly #signatures = new SignatureMessages(() => this.#dispatcher.isShared);
 
   /** Service keys that sign whole messages. */
@@ -91,8 +86,9 @@ export class TokenClient implements Token {
     observe: Observe = () => undefined,
     { servesOperator = false, ...ofOperator }: Partial<Pick<HostSettings, 'servesOperator' | 'tokenOwner' | 'serviceAccount'>> = {},
   ) {
-    this.#config = config;
-    this.#requests = new TokenRequests(config.callTimeoutSeconds * 1000 + marginMs);
+    const answerMs = config.callTimeoutSeconds * 1000 + marginMs;
+    this.#requests = new TokenRequests(answerMs);
+    this.#expectedMacKey = new ExpectedMacKey(answerMs);
     const limits = {
       queueMaxRequests: config.queueMaxRequests,
       deadlineMs: config.callTimeoutSeconds * 1000,
@@ -101,7 +97,7 @@ export class TokenClient implements Token {
     const dispatcher = new Dispatcher(limits, observe);
     this.#dispatcher = dispatcher;
     const events: SupervisorEvents = {
-      judge: async (link) => this.#judge(link),
+      judge: async (link) => this.#expectedMacKey.faultOf(link),
       connected: (link) => {
         this.#probe = link.probe;
         dispatcher.connect(link);
@@ -163,8 +159,7 @@ export class TokenClient implements Token {
    * after it has shown that this key has the check value.
    */
   expectMacKey(check: Uint8Array, generation: number): void {
-    this.#expectedMacKey = check;
-    this.#macGeneration = generation;
+    this.#expectedMacKey.expect(check, generation);
   }
 
   /**
@@ -182,6 +177,11 @@ export class TokenClient implements Token {
 
   get ready(): boolean {
     return this.#dispatcher.connected;
+  }
+
+  /** Whether the token had no room for the last key that was to be made. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   /** Number of requests that wait for the token. */
@@ -203,7 +203,7 @@ export class TokenClient implements Token {
   }
 
   async createKey(id: KeyId, type: KeyType): Promise<Uint8Array> {
-    return bodyOf(await this.#request('createKey', writeCreateKey(id, type)));
+    return this.#made(async () => madeKeyIn(await this.#request('createKey', writeCreateKey(id, type))));
   }
 
   async destroyKey(id: KeyId): Promise<void> {
@@ -242,7 +242,7 @@ export class TokenClient implements Token {
   }
 
   async makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac> {
-    const generation = this.#macGeneration;
+    const { generation } = this.#expectedMacKey;
     const { salt, mac } = readMadeMac(bodyOf(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope, generation))));
     return { salt, mac: storedMac(mac, generation) };
   }
@@ -253,7 +253,7 @@ export class TokenClient implements Token {
 
   /** Returns the ends of the host's account of uses, synced to disk. */
   async accountHeads(): Promise<readonly AccountHead[]> {
-    return AccountHeads.parse(JSON.parse(bodyOf(await this.#request('accountHeads', new Uint8Array())).toString('utf8')));
+    return accountHeadsIn(await this.#request('accountHeads', new Uint8Array()));
   }
 
   async random(bytes: number): Promise<Uint8Array> {
@@ -261,12 +261,22 @@ export class TokenClient implements Token {
   }
 
   /** @param pageKeys number of keys in each request to the host */
-  async listKeys(pageKeys = keysInAnswerMax): Promise<readonly TokenKey[]> {
-    const keys: TokenKey[] = [];
-    for (;;) {
-      const page = listIn(bodyOf(await this.#request('listKeys', writeListKeys({ after: keys.at(-1)?.id, limit: pageKeys }))));
-      keys.push(...page.map((id) => ({ id: keyIdOf(id) })));
-      if (page.length < pageKeys) return keys;
+  async listKeys(pageKeys?: number): Promise<readonly TokenKey[]> {
+    return allKeys(async (operation, body) => this.#request(operation, body), pageKeys);
+  }
+
+  async findKeys(ids: readonly KeyId[]): Promise<ReadonlySet<KeyId>> {
+    return keysThere(async (operation, body) => this.#request(operation, body), ids);
+  }
+
+  async #made(make: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    try {
+      const made = await make();
+      this.#isFull = false;
+      return made;
+    } catch (error) {
+      if (error instanceof TokenFull) this.#isFull = true;
+      throw error;
     }
   }
 
@@ -276,20 +286,6 @@ export class TokenClient implements Token {
     } finally {
       this.#supervised = false;
     }
-  }
-
-  /**
-   * Checks the host's MAC key: a swapped token, or an outdated copy, would reject every correct
-   * secret.
-   */
-  async #judge(link: HostLink): Promise<string | undefined> {
-    if (this.#expectedMacKey === undefined) return undefined;
-    const answer = await link.askFirst(
-      'checkMacKey',
-      this.#config.callTimeoutSeconds * 1000 + marginMs,
-      writeGeneration(this.#macGeneration),
-    );
-    return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey);
   }
 
   #request(operation: OperationName, body: Uint8Array, part?: Part): Promise<Answer> {

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
-import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { AccountHead } from '../account-files.ts';
-import { isIdentityKey, keyIdBytes, keyIdOf, keyOwner, keyPurpose, macKeyIdOf, type KeyId } from '../key-id.ts';
+import { isIdentityKey, keyIdBytes, keyOwner, keyPurpose, macKeyIdOf, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proofs } from '../token.ts';
-import { ckr } from '../pkcs11-faults.ts';
-import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
-import { operations, statuses, type Frame } from '../wire/frames.ts';
+import { FieldReader, WireError, writeList } from '../wire/fields.ts';
+import { operations, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
 import {
   readClaimKey,
   readCreateKey,
   readDestroyMacKey,
+  readFindKeys,
   readGeneration,
+  readKeyId,
   readListKeys,
   readMakeMac,
   readVerifyProof,
@@ -21,12 +21,15 @@ import {
 } from '../wire/messages.ts';
 import { createUse, destroyUse, messageUse } from '../uses.ts';
 import { readIdentitySign, readServiceSign, readSign } from '../wire/sign-message.ts';
-import { claimKey, createKeyPair, destroyKeys } from './key-objects.ts';
+import { forbidden, notYet, nothing, ok, wrongSecret, type Answer } from './answer.ts';
+import { GuardedRequests } from './guarded-requests.ts';
+import { HostHealth, type TrialOutcome } from './host-health.ts';
+import { claimKey, createKeyPair, destroyIfStillThere, destroyKeys } from './key-objects.ts';
 import { rsaBitsOf } from './key-templates.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { NoSuchKey } from './find-objects.ts';
-import { MacKeyMissing } from './mac-key.ts';
 import { MacKeys } from './mac-keys.ts';
+import type { MadeAuditKeys } from './made-audit-keys.ts';
 import type { Probed } from './probe.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { assignPurpose } from './purposes/assign-purpose.ts';
@@ -36,22 +39,15 @@ import { answerReport } from './reports.ts';
 import { ProvenSignatures } from './proven-signatures.ts';
 import { SecretChecks, type SecretMemory } from './secret-checks.ts';
 import { SigningKeys } from './signing-keys.ts';
-import { pkcs11Code, type Session } from './session.ts';
-import { KeyHeldBack } from './wrong-secrets.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly body: Uint8Array;
-}
+import type { Session } from './session.ts';
 
 const maxRandomBytes = 1024;
-const nothing = Buffer.alloc(0);
-const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
 
 /** State that the host itself keeps. */
 export interface HostMemory extends SecretMemory {
   /** Returns the last line of each chain of the account, synced to disk. */
   accountHeads(): readonly AccountHead[];
+  readonly auditKeys: MadeAuditKeys;
 }
 
 /**
@@ -71,17 +67,19 @@ export class Executor {
   readonly #secrets: SecretChecks;
   readonly #signing: SigningKeys;
   readonly #proven: ProvenSignatures;
+  readonly #guarded: GuardedRequests;
 
   /**
    * @param openSession opens the session of this thread, and again when one is no longer usable
    * @param macKey, probed, servedBy as found at the host's start
+   * @param pauseMs how long this host serves before it may be replaced for a fault of unknown kind
    */
   constructor(
     openSession: () => Session,
     keys: KeyDirectory,
     macKey: Handle | undefined,
     probed: Probed,
-    { memory, servedBy }: { readonly memory: HostMemory; readonly servedBy: ServedBy },
+    { memory, servedBy, pauseMs = 0 }: { readonly memory: HostMemory; readonly servedBy: ServedBy; readonly pauseMs?: number },
   ) {
     this.#memory = memory;
     this.#servedBy = servedBy;
@@ -93,41 +91,46 @@ export class Executor {
     this.#signing = new SigningKeys(() => this.#session, keys, memory);
     this.#proven = new ProvenSignatures(() => this.#session, keys, this.#macKeys, this.#secrets, this.#signing);
     this.#probed = probed;
+    const health = new HostHealth(
+      () => {
+        this.#renewSession();
+      },
+      () => this.#tryIt(),
+    );
+    this.#guarded = new GuardedRequests((frame) => this.#run(frame), health, pauseMs);
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
 
+  /** The session of this thread, which changes after some faults. */
+  get session(): Session {
+    return this.#session;
+  }
+
   execute(frame: Frame): Answer {
-    try {
-      return this.#run(frame);
-    } catch (error) {
-      // An operation that was started and never finished blocks the session. Nothing has been done
-      // yet, so the request is repeated in a new session.
-      if (pkcs11Code(error) !== ckr.OPERATION_ACTIVE || frame.code === operations.createKey) return this.#failed(error);
-    }
-    try {
-      this.#renewSession();
-      return this.#run(frame);
-    } catch (error) {
-      return this.#failed(error);
-    }
+    return this.#guarded.execute(frame);
+  }
+
+  /** Destroys a key that this thread has made after another one was asked to destroy it. */
+  destroyLate(id: KeyId, key: Handle): void {
+    destroyIfStillThere(this.#session, id, key);
+  }
+
+  /** Has the token do what requests need. @throws what the token answers */
+  #tryIt(): TrialOutcome {
+    const hasMac = this.#macKeys.tryNewest();
+    const hasSignature = this.#signing.tryLastOfService();
+    return hasMac && hasSignature ? 'whole' : 'part';
   }
 
   #renewSession(): void {
-    // Closed before the new one is opened, since a token may have no spare session.
-    this.#session.module.C_CloseSession(this.#session.handle);
-    this.#session = this.#openSession();
-  }
-
-  #failed(error: unknown): Answer {
-    if (error instanceof WireError || error instanceof RangeError) {
-      return { status: statuses.malformed, body: Buffer.from(error.message) };
+    const { module, handle } = this.#session;
+    try {
+      // Closed before the new one is opened, since a token may have no spare session.
+      module.C_CloseSession(handle);
+    } catch {
+      // It may be lost already.
     }
-    const text = reasonOf(error);
-    if (error instanceof KeyHeldBack) return { status: statuses.heldBack, body: Buffer.from(String(error.until)) };
-    if (error instanceof NoSuchKey) return { status: statuses.noSuchKey, body: Buffer.from(text) };
-    if (error instanceof MacKeyMissing) return { status: statuses.noMacKey, body: Buffer.from(text) };
-    const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
-    return { status: statuses.fault, body: body.finish() };
+    this.#session = this.#openSession();
   }
 
   #run({ code, body }: Frame): Answer {
@@ -166,11 +169,12 @@ export class Executor {
           return forbidden("only an operator's command makes the key of a digital identity, on an elliptic curve");
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
+        if (keyPurpose(id) === 'audit') this.#memory.auditKeys.made(publicKeyInfo);
         this.#memory.use(createUse(id, type));
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
-        const id = readOnlyId(body);
+        const id = readKeyId(body);
         const kept = this.#keys.get(id);
         this.#keys.remove(id);
         destroyKeys(this.#session, id, this.#probed.rules.profile, kept);
@@ -186,14 +190,16 @@ export class Executor {
         return ok(Buffer.from(JSON.stringify(this.#memory.accountHeads())));
       case operations.random:
         return ok(this.#random(body));
-      case operations.listKeys: {
-        const { after = '', limit } = readListKeys(body);
-        const page = [...this.#keys.all()]
-          .filter((id) => id > after)
-          .toSorted()
-          .slice(0, limit);
-        return ok(writeList(page.map(keyIdBytes)));
-      }
+      case operations.listKeys:
+        return this.#keys.isListed ? ok(writeList(this.#keys.page(readListKeys(body)).map(keyIdBytes))) : notYet;
+      case operations.findKeys:
+        return ok(
+          writeList(
+            readFindKeys(body)
+              .filter((id) => this.#signing.isThere(id))
+              .map(keyIdBytes),
+          ),
+        );
       default: {
         const answer = this.#messageKeys(code, body) ?? answerReport(code, body, this.#session, this.#probed);
         if (answer === undefined) throw new WireError(`unknown operation ${code}`);
@@ -230,7 +236,9 @@ export class Executor {
     if (proofs === undefined) {
       if (keyOwner(id) === 'caller') return forbidden("a caller's key signs only with a proof");
       if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests, only messages that fit its purpose`);
-      return ok(writeList(this.#signing.values(id, algorithm, digests)));
+      const values = this.#signing.values(id, algorithm, digests);
+      this.#signing.lastOfService = { id, algorithm };
+      return ok(writeList(values));
     }
     // Anyone can have MACs made for a service key, so a proof for it would prove nothing.
     if (keyOwner(id) !== 'caller') return forbidden('a service key has no secret');
@@ -258,9 +266,10 @@ export class Executor {
 
   #signAsService(body: Buffer): Answer {
     const { id, algorithm, message } = readServiceSign(body);
-    const fault = purposeFault(id, algorithm, message, this.#servedBy);
+    const fault = purposeFault(id, algorithm, message, { servedBy: this.#servedBy, auditKeys: this.#memory.auditKeys });
     if (fault !== undefined) return forbidden(fault);
     const [value = nothing] = this.#signing.values(id, algorithm, [hash(algorithm.hash, message, 'buffer')]);
+    this.#signing.lastOfService = { id, algorithm };
     return ok(value);
   }
 
@@ -282,13 +291,6 @@ export class Executor {
   }
 }
 
-function readOnlyId(body: Buffer): KeyId {
-  const reader = new FieldReader(body);
-  const id = keyIdOf(reader.bytes());
-  reader.end();
-  return id;
-}
-
 /**
  * Checks whether `createKey` may create this key: HMAC keys are not key pairs, and a key without a
  * purpose could not sign anything.
@@ -296,12 +298,4 @@ function readOnlyId(body: Buffer): KeyId {
 function mayBeMade(id: KeyId): boolean {
   const purpose = keyPurpose(id);
   return keyOwner(id) === 'caller' || (purpose !== undefined && purpose !== 'mac');
-}
-
-function forbidden(reason: string): Answer {
-  return { status: statuses.forbidden, body: Buffer.from(reason) };
-}
-
-function ok(body: Uint8Array): Answer {
-  return { status: statuses.ok, body };
 }

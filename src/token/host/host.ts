@@ -6,19 +6,20 @@ import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.
 import { moduleFile } from '../../config/module-file.ts';
 import { permit } from '../../service/unix-socket.ts';
 import { withPriority } from '../../telemetry/journal-priority.ts';
-import type { KeyId } from '../key-id.ts';
 import { removeStartFailure } from '../start-failure.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
 import { admits, peersOf, RefusedPeers, type Peers } from './peers.ts';
 import { takeHostDirectory, wrongSecretLimit } from './host-directory.ts';
+import { MadeAuditKeys } from './made-audit-keys.ts';
 import { placeOfRefusedPin } from './place-of-refused-pin.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import type { ServedBy } from './purposes/purposes.ts';
+import { Replacements } from './replacements.ts';
 import { Retirement } from './retirement.ts';
 import { becomeTokenOwner } from './token-owner.ts';
-import type { ThreadInput, ThreadMessage } from './thread.ts';
+import type { ThreadInput, ThreadMessage, ThreadOrder } from './thread.ts';
 
 const useCheckMs = 100;
 /**
@@ -59,6 +60,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   const refusedPin = placeOfRefusedPin(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
+  const auditKeys = MadeAuditKeys.memory();
   const lock = takeHostDirectory(config);
   process.on('exit', () => {
     lock.release();
@@ -66,6 +68,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   const wrongSecretChanges = new SharedArrayBuffer(4);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const retirement = new Retirement(new Int32Array(callStarts));
+  const replacements = new Replacements(config.socketPath);
   const workers: Worker[] = [];
   const strangers = new RefusedPeers((message) => {
     say('warn', message);
@@ -81,28 +84,31 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
       peers,
       callStarts,
       served,
+      auditKeys,
       profile,
       servedBy,
       threads: config.threads,
       pin: index === 0 ? pin : undefined,
-      keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
       probed: shared?.probed,
       accountDirectory: accountDirectoryOf(config),
       refusedPin,
       accountRotateBytes: config.accountRotateBytes,
+      pauseMs: replacements.pauseMs,
       wrongSecrets: { limit: wrongSecretLimit(config), changes: wrongSecretChanges },
     };
     // One after the other: the first logs in, and some modules fail when threads start
     // concurrently.
-    const ready = await startThread(input, workers, retirement, strangers);
+    const ready = await startThread(input, workers, { retirement, strangers, replacements });
     shared ??= ready;
   }
   if (shared === undefined) throw new Error('the host has no threads');
+  // Each thread hears what this one finds.
+  workers[0]?.postMessage({ kind: 'list' } satisfies ThreadOrder);
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
   removeStartFailure(config.socketPath);
-  await greet(config.socketPath, { protocol: 9, threads: sockets, probe }, retirement, { peers, strangers });
+  await greet(config.socketPath, { protocol: 10, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {
@@ -113,12 +119,17 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
 
 /** State that a thread reports once it serves. */
 interface Ready {
-  readonly keys: ReadonlyMap<KeyId, Handle>;
   readonly macKey: Handle | undefined;
   readonly probed: Probed;
 }
 
-async function startThread(input: ThreadInput, workers: Worker[], retirement: Retirement, strangers: RefusedPeers): Promise<Ready> {
+interface Listeners {
+  readonly retirement: Retirement;
+  readonly strangers: RefusedPeers;
+  readonly replacements: Replacements;
+}
+
+async function startThread(input: ThreadInput, workers: Worker[], { retirement, strangers, replacements }: Listeners): Promise<Ready> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -133,6 +144,7 @@ async function startThread(input: ThreadInput, workers: Worker[], retirement: Re
       } else if (message.kind === 'stranger') {
         strangers.refused(message.user);
       } else if (message.kind === 'faulty') {
+        if (!message.isKnown) replacements.note();
         retirement.begin(message.reason, faultGraceMs);
       } else {
         for (const other of workers) if (other !== worker) other.postMessage(message);

@@ -4,7 +4,9 @@ import type { KeyId } from '../key-id.ts';
 /** A change of keys that the threads of a host pass to each other. */
 export type KeyChange =
   | { readonly kind: 'added'; readonly id: KeyId; readonly handle: Handle }
-  | { readonly kind: 'removed'; readonly id: KeyId };
+  | { readonly kind: 'removed'; readonly id: KeyId }
+  /** Keys that were read from the token (`KeyListing`). */
+  | { readonly kind: 'listed'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly isComplete: boolean };
 
 const maxRemembered = 10_000;
 
@@ -14,17 +16,16 @@ const maxRemembered = 10_000;
  * destroy it: the maker then destroys the key.
  */
 export class KeyDirectory {
-  readonly #handles: Map<KeyId, Handle>;
+  readonly #handles = new Map<KeyId, Handle>();
   readonly #removed = new Set<KeyId>();
   /** Keys that this thread made. */
   readonly #made = new Set<KeyId>();
   readonly #tell: (change: KeyChange) => void;
   readonly #destroy: (id: KeyId, handle: Handle) => void;
+  #isListed = false;
 
   /** @param destroy destroys a key that this thread made too late */
-  constructor(known: ReadonlyMap<KeyId, Handle>, tell: (change: KeyChange) => void, destroy: (id: KeyId, handle: Handle) => void) {
-    // A Buffer arrives in another thread as a Uint8Array, and pkcs11js accepts only Buffers.
-    this.#handles = new Map([...known].map(([id, handle]) => [id, Buffer.from(handle)]));
+  constructor(tell: (change: KeyChange) => void, destroy: (id: KeyId, handle: Handle) => void) {
     this.#tell = tell;
     this.#destroy = destroy;
   }
@@ -33,8 +34,23 @@ export class KeyDirectory {
     return this.#handles.get(id);
   }
 
-  all(): Iterable<KeyId> {
-    return this.#handles.keys();
+  /** Whether all keys that were on the token at the host's start are known. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
+  /** Returns keys in the order of their identifiers. */
+  page({ after, limit }: { readonly after: KeyId | undefined; readonly limit: number }): KeyId[] {
+    return [...this.#handles.keys()]
+      .filter((id) => after === undefined || id > after)
+      .toSorted()
+      .slice(0, limit);
+  }
+
+  /** Records keys that this thread has read from the token. */
+  listed(keys: ReadonlyMap<KeyId, Handle>, isComplete: boolean): void {
+    this.#list(keys, isComplete);
+    this.#tell({ kind: 'listed', keys, isComplete });
   }
 
   /** Whether the key's destruction was requested. */
@@ -71,6 +87,10 @@ export class KeyDirectory {
 
   /** Applies another thread's change. */
   changed(change: KeyChange): void {
+    if (change.kind === 'listed') {
+      this.#list(change.keys, change.isComplete);
+      return;
+    }
     const { kind, id } = change;
     if (kind === 'added') {
       if (!this.#removed.has(id)) this.#handles.set(id, Buffer.from(change.handle));
@@ -80,6 +100,15 @@ export class KeyDirectory {
     const handle = this.#handles.get(id);
     this.#handles.delete(id);
     if (handle !== undefined && this.#made.has(id)) this.#destroy(id, handle);
+  }
+
+  #list(keys: ReadonlyMap<KeyId, Handle>, isComplete: boolean): void {
+    for (const [id, handle] of keys) {
+      // A handle that is known already is newer. A Buffer arrives in another thread as a Uint8Array,
+      // and pkcs11js accepts only Buffers.
+      if (!this.#removed.has(id) && !this.#handles.has(id)) this.#handles.set(id, Buffer.from(handle));
+    }
+    this.#isListed ||= isComplete;
   }
 }
 

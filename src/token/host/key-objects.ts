@@ -1,12 +1,11 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
-import { isMacKeyId, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
+import { isMacKeyId, keyOwner, type KeyId } from '../key-id.ts';
 import { changeIsRefused, ckr, generationMayPass, handleIsStale } from '../pkcs11-faults.ts';
-import { findById, findByLabel, findObjects } from './find-objects.ts';
+import { findById, findByLabel } from './find-objects.ts';
 import {
   curveOf,
   curves,
-  idInLabel,
   isOurLabel,
   labelOf,
   macKeyTemplate,
@@ -127,42 +126,6 @@ function generateSecretKeyOnce(session: Session, place: KeyPlace, template: Attr
 }
 
 /**
- * Returns the handles of signetd's keys on the token, without the MAC keys. It runs once, at the
- * start. A key that a kill left half-made has no identifier yet, so the journal would never find
- * it: it gets the identifier in its label, or is destroyed.
- */
-export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
-  const keys = new Map<KeyId, Handle>();
-  for (const handle of [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY].flatMap((value) =>
-    findObjects(session, [{ type: pkcs11js.CKA_CLASS, value }]),
-  )) {
-    const bytes = idBytesOf(session, handle);
-    if (bytes === undefined) continue;
-    const id = bytes.length === 0 ? finishHalfMade(session, handle, profile) : ownId(bytes);
-    // Keys of other applications on the same token are left alone.
-    if (id !== undefined) keys.set(id, handle);
-  }
-  for (const id of keys.keys()) if (isMacKeyId(id)) keys.delete(id);
-  return keys;
-}
-
-/**
- * Finishes or destroys a half-made key: a key without identifier that, at a start, is listed
- * without being a token object, or has a label of signetd. Returns the identifier if the key is
- * kept: under some profiles keys get theirs after they are made, and the label says which.
- */
-function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): KeyId | undefined {
-  const { module, handle } = session;
-  const [isToken, labelled] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_TOKEN }, { type: pkcs11js.CKA_LABEL }]);
-  const kept = Buffer.isBuffer(isToken?.value) ? isToken.value[0] !== 0 : isToken?.value !== false;
-  const label = Buffer.isBuffer(labelled?.value) ? labelled.value.toString('utf8') : '';
-  const id = kept && profile.idAfterGeneration ? idInLabel(label) : undefined;
-  if (id !== undefined) setId(session, key, id);
-  else if (!kept || isOurLabel(label)) module.C_DestroyObject(handle, key);
-  return id;
-}
-
-/**
  * Destroys every private key with this identifier, every HMAC key of the service except the MAC
  * key, and what a kill left of either. A caller's key with a cached handle is one object, since
  * identifiers are never reused: it is destroyed without a search, which is slow on a full token.
@@ -193,17 +156,9 @@ export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): b
   }
 }
 
-function idBytesOf({ module, handle }: Session, key: Handle): Buffer | undefined {
+export function idBytesOf({ module, handle }: Session, key: Handle): Buffer | undefined {
   const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID }]);
   return Buffer.isBuffer(attribute?.value) ? attribute.value : undefined;
-}
-
-function ownId(bytes: Buffer): KeyId | undefined {
-  try {
-    return keyIdOf(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

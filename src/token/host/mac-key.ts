@@ -55,6 +55,11 @@ export class MacKey {
     this.#handle = found;
   }
 
+  /** Whether it was found, or made, whether or not it was used. */
+  get isKnown(): boolean {
+    return this.#handle !== undefined;
+  }
+
   /** The cached handle; undefined before the key's first use, which records its check value. */
   get kept(): Handle | undefined {
     return this.#check === undefined ? undefined : this.#handle;
@@ -72,7 +77,11 @@ export class MacKey {
     }
   }
 
-  /** Returns the key's check value, which reveals nothing about the key. @throws {MacKeyMissing} */
+  /**
+   * Returns the key's check value, which reveals nothing about the key, after the token has verified
+   * it, as it verifies secrets.
+   * @throws {MacKeyMissing}
+   */
   check(): Buffer {
     return this.use((key) => this.#checkOf(key));
   }
@@ -131,6 +140,9 @@ export class MacKey {
   #checkOf(key: Handle): Buffer {
     const { module, handle } = this.#sessionNow();
     module.C_SignInit(handle, hmac, key);
-    return Buffer.from(module.C_Sign(handle, checkInput, Buffer.alloc(macBytes)));
+    const check = Buffer.from(module.C_Sign(handle, checkInput, Buffer.alloc(macBytes)));
+    module.C_VerifyInit(handle, hmac, key);
+    module.C_Verify(handle, checkInput, check);
+    return check;
   }
 }

@@ -39,6 +39,18 @@ export class MacKeys {
   }
 
   /**
+   * Has the token make and verify a MAC with the newest key that is known. Returns false if there is
+   * none.
+   * @throws what the token answers
+   */
+  tryNewest(): boolean {
+    const generation = this.newest?.generation ?? 0;
+    if (!this.at(generation).isKnown) return false;
+    this.at(generation).check();
+    return true;
+  }
+
+  /**
    * Uses a key for a comparison. If it was destroyed, its secrets are wrong from then on: the newest
    * key is used in its place, which takes as long, and `work` is told that.
    * @throws {MacKeyMissing} if there is no key at all

@@ -2,6 +2,7 @@ import { constants, createHash, createPublicKey, verify } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
+import { ckr, requestIsRefused } from '../pkcs11-faults.ts';
 import { createKeyPair, makeMacKey, type KeyRules } from './key-objects.ts';
 import { rsaBitsOf } from './key-templates.ts';
 import { signing } from './mechanisms.ts';
@@ -17,7 +18,7 @@ const maxSignatureBytes = 1024;
  * Codes by which a module reports that it does not support something; all others report a failure
  * of the moment (PKCS#11 §5.1).
  */
-const cannotCodes = new Set([0x07, 0x10, 0x12, 0x13, 0x1b, 0x54, 0x62, 0x63, 0x68, 0x70, 0x71, 0xc0, 0xd0, 0xd1, 0x130, 0x140]);
+const cannot = (code: number): boolean => requestIsRefused(code) || code === ckr.SIGNATURE_INVALID;
 
 /**
  * Returns why a trial is not supported, or undefined if it works. It rethrows other errors, such as
@@ -29,7 +30,7 @@ export function reasonAgainst(trial: () => void): string | undefined {
     return undefined;
   } catch (error) {
     const code = pkcs11Code(error);
-    if (error instanceof TrialFailed || (code !== undefined && cannotCodes.has(code))) {
+    if (error instanceof TrialFailed || (code !== undefined && cannot(code))) {
       return error instanceof Error ? error.message.split('\n')[0] : undefined;
     }
     throw error;
@@ -40,22 +41,30 @@ export function reasonAgainst(trial: () => void): string | undefined {
 class TrialFailed extends Error {}
 
 /**
- * Tries HMAC-SHA256 with a temporary key: a MAC is made, verified, and must be refused once it is
- * changed.
+ * Tries HMAC-SHA256: a MAC is made, verified, and must be refused once it is changed.
+ * @param known the MAC key, if there is one: a token that is full makes no key for a trial
  */
-export function tryMac(session: Session, profile: ModuleProfile): void {
-  const { module, handle } = session;
+export function tryMac(session: Session, profile: ModuleProfile, known: Handle | undefined): void {
+  if (known !== undefined) {
+    tryMacWith(session, known);
+    return;
+  }
   const key = makeMacKey(session, 'session', profile);
   try {
-    module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
-    const mac = module.C_Sign(handle, message, Buffer.alloc(macBytes));
-    if (mac.length !== macBytes) throw new TrialFailed(`the MAC has ${mac.length} bytes`);
-    if (!verifies(session, key, mac)) throw new TrialFailed('the token refuses its own MAC');
-    if (verifies(session, key, Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte))))) {
-      throw new TrialFailed('the token accepts a wrong MAC');
-    }
+    tryMacWith(session, key);
   } finally {
-    module.C_DestroyObject(handle, key);
+    session.module.C_DestroyObject(session.handle, key);
+  }
+}
+
+function tryMacWith(session: Session, key: Handle): void {
+  const { module, handle } = session;
+  module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
+  const mac = module.C_Sign(handle, message, Buffer.alloc(macBytes));
+  if (mac.length !== macBytes) throw new TrialFailed(`the MAC has ${mac.length} bytes`);
+  if (!verifies(session, key, mac)) throw new TrialFailed('the token refuses its own MAC');
+  if (verifies(session, key, Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte))))) {
+    throw new TrialFailed('the token accepts a wrong MAC');
   }
 }
 
@@ -64,7 +73,7 @@ function verifies({ module, handle }: Session, key: Handle, mac: Buffer): boolea
   try {
     return module.C_Verify(handle, message, mac);
   } catch (error) {
-    if (pkcs11Code(error) === 0xc0) return false;
+    if (pkcs11Code(error) === ckr.SIGNATURE_INVALID) return false;
     throw error;
   }
 }

@@ -1,15 +1,19 @@
 import type { Handle } from 'pkcs11js';
 import { keyTypes, type KeyType } from '../../config/key-types.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
+import { faultKindOf } from '../pkcs11-faults.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { capabilitiesOf, verdict, withoutMac, type Capabilities } from './capabilities.ts';
+import { findByLabel } from './find-objects.ts';
 import type { KeyRules } from './key-objects.ts';
+import { macKeyLabel } from './key-templates.ts';
 import { findMacKeys, severalMacKeysFault } from './mac-key.ts';
 import { rsaKeyPairMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { OfferedMechanisms } from './offered-mechanisms.ts';
 import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from './probe-trials.ts';
-import type { Session } from './session.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import { reportModule, reportToken } from './token-report.ts';
 
 /** A probe's report, and the rules for making keys on this token. */
@@ -29,14 +33,19 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
   const offered = new OfferedMechanisms(module, slot, profile);
   const capabilities = capabilitiesOf(offered, profile);
   const rules = { profile, rsaKeyPairMechanism: rsaKeyPairMechanisms[capabilities.rsaKeyPairMechanism ?? 'CKM_RSA_PKCS_KEY_PAIR_GEN'] };
-  const faults = [macFault(session, capabilities, profile), severalMacKeysFault(findMacKeys(session).length), randomFault(session)].filter(
+  const macKeys = findMacKeys(session);
+  // After a rotation none has the first identifier.
+  const [known] = macKeys.length > 0 ? macKeys : findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY);
+  const faults = [macFault(session, capabilities, profile, known), severalMacKeysFault(macKeys.length), randomFault(session)].filter(
     (line) => line !== undefined,
   );
   const found: string[] = [];
   const states = keyTypes.map((type) => {
     if (!capabilities.keyTypes.includes(type)) return { type, state: 'missing' as const };
     if (!profile.sessionKeys || !(full || type === 'P-256')) return { type, state: 'offered' as const };
-    return { type, state: triedState(session, type, rules, full, found) };
+    // A token that is full still signs with the keys that it has.
+    const isUsed = known !== undefined && !full;
+    return { type, state: triedState(session, type, rules, { full, isUsed }, found) };
   });
   const { missing, limits } = verdict(
     capabilities,
@@ -57,11 +66,25 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
   return { report, rules };
 }
 
-function triedState(session: Session, type: KeyType, rules: KeyRules, full: boolean, limits: string[]): 'works' | 'missing' {
+function triedState(
+  session: Session,
+  type: KeyType,
+  rules: KeyRules,
+  { full, isUsed }: { readonly full: boolean; readonly isUsed: boolean },
+  limits: string[],
+): 'works' | 'offered' | 'missing' {
   let made: ReturnType<typeof tryKeyType> = [];
-  const against = reasonAgainst(() => {
-    made = tryKeyType(session, type, algorithmsOf(type, full), rules);
-  });
+  let against: string | undefined;
+  try {
+    against = reasonAgainst(() => {
+      made = tryKeyType(session, type, algorithmsOf(type, full), rules);
+    });
+  } catch (error) {
+    const code = pkcs11Code(error);
+    if (!isUsed || code === undefined || faultKindOf(code, { makesKey: true }) === 'lost') throw error;
+    limits.push(`${type} keys were not tried: the token makes no key now, ${reasonOf(error)}`);
+    return 'offered';
+  }
   const [first] = made;
   if (against !== undefined || first === undefined || first.against !== undefined) {
     limits.push(`${type} keys cannot be used: the token offers them, but a trial failed with ${against ?? first?.against ?? 'nothing'}`);
@@ -90,10 +113,10 @@ function hasOtherMgf(algorithm: SignatureAlgorithm): algorithm is Extract<Signat
   return algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash;
 }
 
-function macFault(session: Session, capabilities: Capabilities, profile: ModuleProfile): string | undefined {
-  if (capabilities.macFault !== undefined || !profile.sessionKeys) return capabilities.macFault;
+function macFault(session: Session, capabilities: Capabilities, profile: ModuleProfile, known: Handle | undefined): string | undefined {
+  if (capabilities.macFault !== undefined || (!profile.sessionKeys && known === undefined)) return capabilities.macFault;
   const against = reasonAgainst(() => {
-    tryMac(session, profile);
+    tryMac(session, profile, known);
   });
   return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) but it fails, ${against}: ${withoutMac}`;
 }

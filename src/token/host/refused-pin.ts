@@ -1,8 +1,9 @@
 import { pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../telemetry/error-code.ts';
+import { unpadded } from './session.ts';
 
 const hashBytes = 32;
 const saltBytes = 16;
@@ -16,8 +17,8 @@ const fileBytes = 512;
 
 const Kept = z.strictObject({
   serial: z.string().max(64),
-  salt: z.string().length(2 * saltBytes),
-  hash: z.string().length(2 * hashBytes),
+  salt: z.hex().length(2 * saltBytes),
+  hash: z.hex().length(2 * hashBytes),
   /** CKR_ value. */
   code: z.int(),
   at: z.iso.datetime(),
@@ -61,7 +62,7 @@ export class RefusedPin {
    */
   reserve(): void {
     this.#opened(constants.O_RDWR | constants.O_CREAT, (descriptor) => {
-      const content = readFileSync(descriptor, 'latin1');
+      const content = contentOf(descriptor);
       // What is there is written again: this shows that it could be replaced.
       overwrite(descriptor, content.length === fileBytes ? content : '');
     });
@@ -81,7 +82,7 @@ export class RefusedPin {
    */
   check(serial: string, pin: Uint8Array): void {
     const kept = this.#kept();
-    if (kept === undefined || kept.serial !== serial.trim()) return;
+    if (kept === undefined || kept.serial !== unpadded(serial)) return;
     const hash = hashOf(pin, Buffer.from(kept.salt, 'hex'));
     if (timingSafeEqual(hash, Buffer.from(kept.hash, 'hex'))) throw new PinRefusedBefore(kept);
   }
@@ -94,10 +95,10 @@ export class RefusedPin {
   keep(serial: string, pin: Uint8Array, code: number): void {
     const salt = randomBytes(saltBytes);
     const hash = hashOf(pin, salt).toString('hex');
-    const kept: Kept = { serial: serial.trim(), salt: salt.toString('hex'), hash, code, at: new Date().toISOString() };
+    const kept: Kept = { serial: unpadded(serial), salt: salt.toString('hex'), hash, code, at: new Date().toISOString() };
     try {
       this.#opened(constants.O_RDWR, (descriptor) => {
-        overwrite(descriptor, JSON.stringify(kept));
+        overwrite(descriptor, inAscii(JSON.stringify(kept)));
       });
     } catch (error) {
       if (!this.#passed.includes(errorCode(error) ?? '')) throw error;
@@ -118,7 +119,7 @@ export class RefusedPin {
   /** Returns undefined also for a file without meaning: the next refusal is written over it. */
   #kept(): Kept | undefined {
     try {
-      const text = this.#opened(constants.O_RDONLY, (descriptor) => readFileSync(descriptor, 'latin1'));
+      const text = this.#opened(constants.O_RDONLY, contentOf);
       return Kept.safeParse(jsonOf(text)).data;
     } catch (error) {
       if (errorCode(error) === 'ENOENT' || this.#passed.includes(errorCode(error) ?? '')) return undefined;
@@ -128,15 +129,28 @@ export class RefusedPin {
 
   /** Root opens it too, in a directory of another user, who must not choose what root writes to. */
   #opened<T>(flags: number, work: (descriptor: number) => T): T {
-    const descriptor = openSync(this.#path, flags | constants.O_NOFOLLOW, 0o600);
+    // A pipe would have its opener wait.
+    const descriptor = openSync(this.#path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
     try {
-      const { nlink } = fstatSync(descriptor);
-      if (nlink > 1) throw new Error(`${this.#path} has another name`);
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) throw new Error(`${this.#path} is not a regular file`);
+      if (stats.nlink > 1) throw new Error(`${this.#path} has another name`);
       return work(descriptor);
     } finally {
       closeSync(descriptor);
     }
   }
+}
+
+/** Returns what is in the file, or the beginning of a file that is too long. */
+function contentOf(descriptor: number): string {
+  const bytes = Buffer.alloc(fileBytes + 1);
+  return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, bytes.length, 0));
+}
+
+/** JSON may have any character as an escape: the serial number of a token need not be ASCII. */
+function inAscii(json: string): string {
+  return json.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function jsonOf(text: string): unknown {
@@ -155,5 +169,7 @@ function overwrite(descriptor: number, text: string): void {
   const content = Buffer.from(text.padEnd(fileBytes, ' '), 'latin1');
   if (content.length !== fileBytes) throw new Error(`a refused PIN takes ${content.length} bytes, more than ${fileBytes}`);
   writeSync(descriptor, content, 0, content.length, 0);
+  // What somebody else has added would make all of it unreadable.
+  ftruncateSync(descriptor, fileBytes);
   fsyncSync(descriptor);
 }

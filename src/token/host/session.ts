@@ -27,14 +27,32 @@ export function loadModule(path: string): pkcs11.PKCS11 {
   return module;
 }
 
-/** @throws {Error} if no token, or more than one, has the label */
+/**
+ * Returns the slot of the token with this label. A slot that cannot be read is another one's, unless
+ * none has the label.
+ * @throws {Error} if no token, or more than one, has the label
+ */
 export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle {
-  const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel);
+  let fault: Error | undefined;
+  const slots = module.C_GetSlotList(true).filter((slot) => {
+    try {
+      return unpadded(module.C_GetTokenInfo(slot).label) === tokenLabel;
+    } catch (error) {
+      fault ??= error instanceof Error ? error : new Error(String(error));
+      return false;
+    }
+  });
   const [slot] = slots;
+  if (slot === undefined && fault !== undefined) throw fault;
   if (slot === undefined || slots.length > 1) {
     throw new Error(`${slots.length === 0 ? 'no token' : `${slots.length} tokens`} with the label "${tokenLabel}" found (token.label)`);
   }
   return slot;
+}
+
+/** Returns a text of fixed length without its padding: blanks (PKCS#11 v2.40 §3.2), in some modules NUL. */
+export function unpadded(text: string): string {
+  return text.replaceAll(/^\s+|[\0\s]+$/g, '');
 }
 
 export function openSession(module: pkcs11.PKCS11, slot: pkcs11.Handle): Session {

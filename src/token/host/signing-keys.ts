@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
-import type { KeyId } from '../key-id.ts';
+import { keyTrial, type KeyId } from '../key-id.ts';
 import { handleIsStale } from '../pkcs11-faults.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { signUse } from '../uses.ts';
@@ -16,6 +17,8 @@ export class SigningKeys {
   readonly #sessionNow: () => Session;
   readonly #keys: KeyDirectory;
   readonly #memory: Pick<SecretMemory, 'use'>;
+  /** The key of the service that has signed a message last. */
+  lastOfService: { readonly id: KeyId; readonly algorithm: SignatureAlgorithm } | undefined;
   /** Buffer that C_Sign writes to; values are copied out of it. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
@@ -40,9 +43,33 @@ export class SigningKeys {
     });
   }
 
+  /**
+   * Signs the text that is signed to find out whether a key is there, with the key of the service
+   * that has signed last. Returns false if none has.
+   * @throws what the token answers
+   */
+  tryLastOfService(): boolean {
+    if (this.lastOfService === undefined) return false;
+    const { id, algorithm } = this.lastOfService;
+    try {
+      return this.values(id, algorithm, [hash(algorithm.hash, keyTrial, 'buffer')]).length === 1;
+    } catch (error) {
+      if (!(error instanceof NoSuchKey)) throw error;
+      this.lastOfService = undefined;
+      return false;
+    }
+  }
+
   /** Records a signature that was made. */
   record(id: KeyId, algorithm: SignatureAlgorithm, digest: Buffer): void {
     this.#memory.use(signUse(id, algorithm, digest));
+  }
+
+  /** Whether the key is on the token: a private key, or an HMAC key of the service. */
+  isThere(id: KeyId): boolean {
+    if (this.#keys.get(id) !== undefined) return true;
+    const { CKO_PRIVATE_KEY, CKO_SECRET_KEY } = pkcs11js;
+    return [CKO_PRIVATE_KEY, CKO_SECRET_KEY].some((value) => findById(this.#sessionNow(), id, value).length > 0);
   }
 
   /** Uses the cached handle; a stale one is looked up once more. @throws {NoSuchKey} */

@@ -3,17 +3,17 @@ import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import { permit } from '../../service/unix-socket.ts';
-import type { KeyId } from '../key-id.ts';
 import { accountHeads } from '../account-files.ts';
-import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import { faultKindOf } from '../pkcs11-faults.ts';
 import { moduleFaultWords } from '../operator/token-failure.ts';
 import { encodeAnswer, FrameSplitter, operations, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
 import { Executor, type HostMemory } from './execute.ts';
 import { exitCodes } from './exit-codes.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
-import { destroyIfStillThere, listKeys } from './key-objects.ts';
+import { KeyListing } from './key-listing.ts';
 import { findMacKeys } from './mac-key.ts';
+import { MadeAuditKeys } from './made-audit-keys.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { admits, type Peers } from './peers.ts';
 import { logIn, WrongPin } from './pin.ts';
@@ -21,7 +21,7 @@ import { probeToken, type Probed } from './probe.ts';
 import { RefusedPin } from './refused-pin.ts';
 import type { ServedBy } from './purposes/purposes.ts';
 import { tokenSessionFault } from './start-conditions.ts';
-import { loadModule, openSession, slotOf, type Session } from './session.ts';
+import { loadModule, openSession, pkcs11Code, slotOf, type Session } from './session.ts';
 import { UseAccount } from './use-account.ts';
 import { WrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 
@@ -40,12 +40,13 @@ export interface ThreadInput {
   readonly callStarts: SharedArrayBuffer;
   /** Requests served, one counter for each thread. */
   readonly served: SharedArrayBuffer;
+  /** `MadeAuditKeys` */
+  readonly auditKeys: SharedArrayBuffer;
   /**
    * Given only to the first thread: it logs the process in and wipes the memory, which it shares
    * with the main thread.
    */
   readonly pin: Uint8Array | undefined;
-  readonly keys: ReadonlyMap<KeyId, Handle>;
   /** Undefined if the token has none yet. The first thread looks it up itself. */
   readonly macKey: Handle | undefined;
   /** Result of the first thread's probe; undefined for the first thread. */
@@ -54,19 +55,24 @@ export interface ThreadInput {
   /** Where refused PINs are kept (`RefusedPin`). */
   readonly refusedPin: { readonly directory: string; readonly whose: 'own' | 'service' };
   readonly accountRotateBytes: number;
+  /** `Replacements` */
+  readonly pauseMs: number;
   /** `changes`: a counter that the threads share. */
   readonly wrongSecrets: { readonly limit: WrongSecretLimit; readonly changes: SharedArrayBuffer };
 }
 
 /** Messages of threads to the main thread, which passes changes of keys on to the other threads. */
 export type ThreadMessage =
-  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle | undefined; readonly probed: Probed }
+  | { readonly kind: 'ready'; readonly macKey: Handle | undefined; readonly probed: Probed }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
-  /** PKCS#11 returned an error from which only a new process recovers. */
-  | { readonly kind: 'faulty'; readonly reason: string }
+  /** Only a new process can serve. `isKnown`: the error alone tells; otherwise trials have. */
+  | { readonly kind: 'faulty'; readonly reason: string; readonly isKnown: boolean }
   /** A user who may not use the token has tried to. */
   | { readonly kind: 'stranger'; readonly user: number | undefined }
   | KeyChange;
+
+/** Messages of the main thread: changes of other threads, and to read which keys there are (one thread does). */
+export type ThreadOrder = KeyChange | { readonly kind: 'list' };
 
 const input = workerData as ThreadInput;
 if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
@@ -74,6 +80,9 @@ const main = parentPort;
 const callStarts = new Int32Array(input.callStarts);
 const served = new Int32Array(input.served);
 const answerAfterMs = 2;
+/** Requests that have come meanwhile are served before the next keys are read. */
+const listingPauseMs = 1;
+const listingAgainMs = 5000;
 
 function send(message: ThreadMessage): void {
   main.postMessage(message);
@@ -119,22 +128,22 @@ function start(): void {
   const session = timed(() => openSession(module, slot));
   let first: Session | undefined = session;
   const probed = input.probed ?? timed(() => probe(session, slot));
-  const known = input.pin === undefined ? input.keys : timed(() => listKeys(session, input.profile));
   const macKey = input.pin === undefined ? input.macKey : timed(() => findMacKeys(session)[0]);
-  const keys = new KeyDirectory(known, send, (id, handle) => {
+  const keys = new KeyDirectory(send, (id, handle) => {
     timed(() => {
-      destroyIfStillThere(session, id, handle);
+      executor.destroyLate(id, handle);
     });
   });
-  main.on('message', (change: KeyChange) => {
-    keys.changed(change);
+  main.on('message', (message: ThreadOrder) => {
+    if (message.kind === 'list') list(new KeyListing(() => executor.session, input.profile), keys);
+    else keys.changed(message);
   });
   const open = (): Session => {
     const opened = first ?? openSession(module, slot);
     first = undefined;
     return opened;
   };
-  const { accountDirectory: directory, accountRotateBytes: rotateBytes, wrongSecrets, servedBy } = input;
+  const { accountDirectory: directory, accountRotateBytes: rotateBytes, wrongSecrets, servedBy, pauseMs } = input;
   const account = new UseAccount({ directory, chain: input.index, rotateBytes, failed });
   const memory: HostMemory = {
     use(use) {
@@ -142,16 +151,50 @@ function start(): void {
     },
     wrongSecrets: new WrongSecrets(directory, wrongSecrets.limit, wrongSecrets.changes, failed),
     accountHeads: () => accountHeads(directory),
+    auditKeys: new MadeAuditKeys(input.auditKeys),
   };
-  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, { memory, servedBy });
+  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, { memory, servedBy, pauseMs });
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor, account);
   });
   server.listen(input.socketPath, () => {
     permit(input.socketPath, { mode: input.peers.socketMode, group: undefined });
-    send({ kind: 'ready', keys: known, macKey, probed });
+    send({ kind: 'ready', macKey, probed });
   });
+}
+
+/** Reads which keys are on the token, between requests, and begins anew if that fails. */
+function list(listing: KeyListing, keys: KeyDirectory): void {
+  const begin = (): void => {
+    list(new KeyListing(listing.sessionNow, input.profile), keys);
+  };
+  try {
+    const { keys: found, isComplete } = timed(() => listing.step());
+    if (found.size > 0 || isComplete) keys.listed(found, isComplete);
+    if (!isComplete) setTimeout(list, listingPauseMs, listing, keys);
+    else if (listing.halfMadeAfterMs !== undefined) setTimeout(finishHalfMade, listing.halfMadeAfterMs, listing, keys);
+  } catch (error) {
+    tellIfLost(error);
+    setTimeout(begin, listingAgainMs);
+  }
+}
+
+function finishHalfMade(listing: KeyListing, keys: KeyDirectory): void {
+  try {
+    keys.listed(
+      timed(() => listing.finishHalfMade()),
+      true,
+    );
+  } catch (error) {
+    // The next host looks again.
+    tellIfLost(error);
+  }
+}
+
+function tellIfLost(error: unknown): void {
+  const code = pkcs11Code(error);
+  if (code !== undefined && faultKindOf(code, { makesKey: false }) === 'lost') sendLoss(code);
 }
 
 function load(): ReturnType<typeof loadModule> {
@@ -209,7 +252,7 @@ function answered(frame: Frame, executor: Executor): Buffer {
   const begin = performance.now();
   const { status, body } = timed(() => executor.execute(frame));
   Atomics.add(served, input.index, 1);
-  if (status === statuses.fault) tellFault(body);
+  if (status === statuses.lost) tellLoss(body);
   return encodeAnswer(frame.id, status, Math.round((performance.now() - begin) * 1000), body);
 }
 
@@ -217,12 +260,16 @@ function answered(frame: Frame, executor: Executor): Buffer {
  * The host's state cannot be written: this host does nothing more, and the next one tries again.
  */
 function failed(reason: string): void {
-  send({ kind: 'faulty', reason });
+  send({ kind: 'faulty', reason, isKnown: true });
 }
 
-function tellFault(body: Uint8Array): void {
-  const code = Buffer.from(body).readUInt32BE(0);
-  if (hostIsFaultyAfter(code)) send({ kind: 'faulty', reason: `PKCS#11 returned 0x${code.toString(16)}` });
+function tellLoss(body: Uint8Array): void {
+  sendLoss(Buffer.from(body).readUInt32BE(0));
+}
+
+function sendLoss(code: number): void {
+  const isKnown = faultKindOf(code, { makesKey: false }) === 'lost';
+  send({ kind: 'faulty', reason: `PKCS#11 returned 0x${code.toString(16)}`, isKnown });
 }
 
 /**

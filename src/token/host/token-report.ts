@@ -1,8 +1,9 @@
 import type { Handle, PKCS11, SlotInfo } from 'pkcs11js';
-import { reasonOf } from '../../telemetry/reason-of.ts';
+import { moduleFaultWords } from '../operator/token-failure.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import type { SlotReport } from '../wire/reports.ts';
 import type { TokenFlag, TokenReport } from '../wire/token-report.ts';
+import { unpadded } from './session.ts';
 
 /** CKF_ of CK_SLOT_INFO. */
 const slotBits = { tokenPresent: 0x1, removable: 0x2 } as const;
@@ -30,8 +31,19 @@ const flagList = Object.entries(flagBits) as [TokenFlag, number][];
 /** Describes every slot, with the token in it. */
 export function reportSlots(module: PKCS11): SlotReport[] {
   return module.C_GetSlotList(false).map((slot) => {
-    const info = module.C_GetSlotInfo(slot);
-    return { slot: slotNumber(slot), ...slotWords(info), ...tokenIn(module, slot, info) };
+    try {
+      const info = module.C_GetSlotInfo(slot);
+      return { slot: slotNumber(slot), ...slotWords(info), ...tokenIn(module, slot, info) };
+    } catch (error) {
+      return {
+        slot: slotNumber(slot),
+        description: '',
+        manufacturer: '',
+        removable: false,
+        token: null,
+        fault: moduleFaultWords(error).text,
+      };
+    }
   });
 }
 
@@ -39,8 +51,8 @@ export function reportSlots(module: PKCS11): SlotReport[] {
 export function reportModule(module: PKCS11): ProbeReport['module'] {
   const { libraryDescription, manufacturerID, libraryVersion, cryptokiVersion } = module.C_GetInfo();
   return {
-    description: libraryDescription.trim(),
-    manufacturer: manufacturerID.trim(),
+    description: unpadded(libraryDescription),
+    manufacturer: unpadded(manufacturerID),
     version: versionText(libraryVersion),
     cryptokiVersion: versionText(cryptokiVersion),
   };
@@ -49,10 +61,10 @@ export function reportModule(module: PKCS11): ProbeReport['module'] {
 export function reportToken(module: PKCS11, slot: Handle): TokenReport {
   const info = module.C_GetTokenInfo(slot);
   return {
-    label: info.label.trim(),
-    serial: info.serialNumber.trim(),
-    manufacturer: info.manufacturerID.trim(),
-    model: info.model.trim(),
+    label: unpadded(info.label),
+    serial: unpadded(info.serialNumber),
+    manufacturer: unpadded(info.manufacturerID),
+    model: unpadded(info.model),
     hardwareVersion: versionText(info.hardwareVersion),
     firmwareVersion: versionText(info.firmwareVersion),
     flags: flagList.filter(([, bit]) => (info.flags & bit) !== 0).map(([name]) => name),
@@ -74,8 +86,8 @@ function versionText({ major, minor }: { readonly major: number; readonly minor:
 
 function slotWords(info: SlotInfo): Pick<SlotReport, 'description' | 'manufacturer' | 'removable'> {
   return {
-    description: info.slotDescription.trim(),
-    manufacturer: info.manufacturerID.trim(),
+    description: unpadded(info.slotDescription),
+    manufacturer: unpadded(info.manufacturerID),
     removable: (info.flags & slotBits.removable) !== 0,
   };
 }
@@ -85,7 +97,7 @@ function tokenIn(module: PKCS11, slot: Handle, info: SlotInfo): Pick<SlotReport,
   try {
     return { token: reportToken(module, slot), fault: null };
   } catch (error) {
-    return { token: null, fault: reasonOf(error) };
+    return { token: null, fault: moduleFaultWords(error).text };
   }
 }
 

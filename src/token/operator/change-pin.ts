@@ -4,6 +4,7 @@ import { refusal } from '../host/pin.ts';
 import type { RefusedPin } from '../host/refused-pin.ts';
 import { pkcs11Code, pkcs11js } from '../host/session.ts';
 import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
+import { checkPinLength } from './pin-length.ts';
 import { TokenFailure } from './token-failure.ts';
 
 interface Change {
@@ -24,8 +25,7 @@ interface Change {
  */
 export function changePin({ module, slot, oldPin, newPin, refused, isRepeated }: Change): void {
   const { serialNumber: serial, minPinLen: min, maxPinLen: max } = module.C_GetTokenInfo(slot);
-  if (newPin.length < min || newPin.length > max)
-    throw new TokenFailure('refused', `the new PIN has ${newPin.length} characters; the token accepts ${min} to ${max}`);
+  checkPinLength('new PIN', newPin, { min, max });
   const session = module.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION);
   // pkcs11js accepts PINs as strings only. This process ends right after it has answered.
   const [from, to] = [oldPin, newPin].map((pin) => pin.toString('utf8')) as [string, string];

@@ -57,7 +57,7 @@ function threadSocket(greeting: string): string {
 
 function jsonOf({ status, body }: Answer): unknown {
   if (status === statuses.ok) return JSON.parse(body.toString('utf8'));
-  if (status === statuses.fault) {
+  if (status === statuses.fault || status === statuses.lost) {
     const reader = new FieldReader(body);
     const { kind, text } = faultWords(reader.u32(), reader.bytes().toString('utf8'));
     throw new TokenFailure(kind, text);

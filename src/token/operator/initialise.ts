@@ -4,6 +4,7 @@ import { reportSlots, slotNumber } from '../host/token-report.ts';
 import { pinIsRefused } from '../pkcs11-faults.ts';
 import type { SlotReport } from '../wire/reports.ts';
 import type { Initialisation, Initialised } from './module-messages.ts';
+import { checkPinLength } from './pin-length.ts';
 import { TokenFailure } from './token-failure.ts';
 
 /** CK_TOKEN_INFO.label (PKCS#11 v2.40 §3.2), padded with blanks. */
@@ -31,11 +32,9 @@ export function initialise(module: Module, wanted: Initialisation, pins: Pins): 
   // strings with it.
   const soPin = pins.soPin().toString('utf8');
   const pin = pins.pin().toString('utf8');
-  const { min, max } = target.token.pinLength;
-  for (const [name, { length }] of Object.entries({ 'SO PIN': Buffer.from(soPin), 'user PIN': Buffer.from(pin) })) {
-    if (length < min || length > max)
-      throw new TokenFailure('refused', `the ${name} has ${length} characters; the token accepts ${min} to ${max}`);
-  }
+  const { pinLength } = target.token;
+  checkPinLength('SO PIN', Buffer.from(soPin), pinLength);
+  checkPinLength('user PIN', Buffer.from(pin), pinLength);
   const { handle } = slotAt(module, target.slot);
   // graphene's initToken expects a return value that pkcs11js does not give; and pkcs11js pads a
   // short label with NULs, not with blanks (§5.5).

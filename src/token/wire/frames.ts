@@ -24,6 +24,7 @@ export const operations = {
   makeMacKey: 10,
   accountHeads: 11,
   destroyMacKey: 12,
+  findKeys: 13,
   // A whole message for a service key: the host parses it before it signs.
   signAsService: 16,
   // Only for an operator's command.
@@ -44,11 +45,24 @@ export type OperationName = keyof typeof operations;
 
 /**
  * `wrongSecret`: the proof does not verify. `fault`: PKCS#11 returned an error; the body has its
- * code (u32) and a text. `noSuchKey`: the token does not have the key. `noMacKey`: the token does
- * not have the MAC key. `heldBack`: the key has had too many wrong secrets, and nothing was
- * compared; the body has the end of the hold (milliseconds since the epoch, decimal).
+ * code (u32) and a text. `lost`: the same, and the host ends, since only another one can serve.
+ * `noSuchKey`: the token does not have the key. `noMacKey`: the token does not have the MAC key.
+ * `heldBack`: the key has had too many wrong secrets, and nothing was compared; the body has the end
+ * of the hold (milliseconds since the epoch, decimal). `notYet`: the host still reads which keys
+ * there are.
  */
-export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 } as const;
+export const statuses = {
+  ok: 0,
+  wrongSecret: 1,
+  forbidden: 2,
+  fault: 3,
+  malformed: 4,
+  noSuchKey: 5,
+  noMacKey: 6,
+  heldBack: 7,
+  lost: 8,
+  notYet: 9,
+} as const;
 
 const headerBytes = 9;
 const answerHeaderBytes = headerBytes + 4;

@@ -1,7 +1,7 @@
 import { keyTypes, type KeyType } from '../../config/key-types.ts';
 import { keyIdBytes, keyIdLength, keyIdOf, lacksPurpose, type KeyId, type KeyPurpose } from '../key-id.ts';
 import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type SecretKind } from '../token.ts';
-import { FieldReader, FieldWriter, WireError } from './fields.ts';
+import { FieldReader, FieldWriter, WireError, writeList } from './fields.ts';
 import { readProofs, secretKindOf, writeProofs } from './proofs.ts';
 
 /**
@@ -130,6 +130,29 @@ export function readListKeys(body: Buffer): ListKeys {
   reader.end();
   if (limit < 1 || limit > keysInAnswerMax) throw new WireError(`a page of ${limit} keys`);
   return { limit, after: after.length === 0 ? undefined : keyIdOf(after) };
+}
+
+export function readKeyId(body: Buffer): KeyId {
+  const reader = new FieldReader(body);
+  const id = keyIdOf(reader.bytes());
+  reader.end();
+  return id;
+}
+
+/** Most keys that are looked for in one request: each may take a search. */
+export const keysToFindMax = 50;
+
+export function writeFindKeys(ids: readonly KeyId[]): Buffer {
+  return writeList(ids.map(keyIdBytes));
+}
+
+/** @throws {WireError} */
+export function readFindKeys(body: Buffer): KeyId[] {
+  const reader = new FieldReader(body);
+  const ids = reader.list().map(keyIdOf);
+  reader.end();
+  if (ids.length > keysToFindMax) throw new WireError(`${ids.length} keys to look for`);
+  return ids;
 }
 
 /** The number of a MAC key. */

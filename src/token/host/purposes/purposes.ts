@@ -2,6 +2,7 @@ import { keyPurpose, keyTrial, type KeyId, type KeyPurpose } from '../../key-id.
 import type { SignatureAlgorithm } from '../../signature-algorithm.ts';
 import { checkCertificationRequest, checkEndEntity, checkResponder, readCertificate } from './certificate.ts';
 import { checkCertificateList } from './certificate-list.ts';
+import type { MadeAuditKeys } from '../made-audit-keys.ts';
 import { checkDer, DerWalk, NotFit, tags } from './der-walk.ts';
 import { checkResponseData } from './response-data.ts';
 import { checkTimeStampAttributes } from './time-stamp-attributes.ts';
@@ -14,22 +15,30 @@ export type ServedBy = 'service' | 'operator';
 
 /** Start of the audit log's `checkpointText`. */
 const checkpointStart = Buffer.from('signetd audit checkpoint v1\n');
-const maxCheckpointBytes = 4096;
+/** The audit log's `successionText`. */
+const succession = /^signetd audit key v1\nformer: [0-9a-f]{64}\nnew: (?<next>[0-9a-f]{64})\ntime: [0-9TZ:.-]{1,32}\n$/;
+const maxAuditBytes = 4096;
 const newline = 0x0a;
 const versionTag = 0xa0;
+
+/** Facts about this host that the purpose of a key may depend on. */
+export interface HostFacts {
+  readonly servedBy: ServedBy;
+  readonly auditKeys: Pick<MadeAuditKeys, 'has'>;
+}
 
 /**
  * Returns why a service key does not sign this message with this algorithm; undefined if it does.
  * The message is untrusted.
  */
-export function purposeFault(id: KeyId, algorithm: SignatureAlgorithm, message: Buffer, servedBy: ServedBy): string | undefined {
+export function purposeFault(id: KeyId, algorithm: SignatureAlgorithm, message: Buffer, facts: HostFacts): string | undefined {
   const purpose = keyPurpose(id);
   if (purpose === undefined || purpose === 'general' || purpose === 'mac') return `the key ${id} has no purpose that signs messages`;
   if (algorithm.hash === 'sha1' || (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash === 'sha1'))
     return 'service keys do not sign with SHA-1';
   if (message.equals(keyTrial)) return undefined;
   try {
-    checkMessage(purpose, message, servedBy);
+    checkMessage(purpose, message, facts);
     return undefined;
   } catch (error) {
     if (error instanceof NotFit) return `the key ${id} (${purpose}) does not sign this: ${error.message}`;
@@ -37,9 +46,9 @@ export function purposeFault(id: KeyId, algorithm: SignatureAlgorithm, message: 
   }
 }
 
-function checkMessage(purpose: Exclude<KeyPurpose, 'general' | 'mac'>, message: Buffer, servedBy: ServedBy): void {
+function checkMessage(purpose: Exclude<KeyPurpose, 'general' | 'mac'>, message: Buffer, { servedBy, auditKeys }: HostFacts): void {
   if (purpose === 'audit') {
-    checkCheckpoint(message);
+    checkOfLog(message, auditKeys);
     return;
   }
   checkDer(message);
@@ -73,8 +82,10 @@ function checkOfAuthority(purpose: 'root' | 'authority', tbs: DerWalk, servedBy:
   }
 }
 
-function checkCheckpoint(message: Buffer): void {
-  const begins = message.subarray(0, checkpointStart.length).equals(checkpointStart);
-  if (!begins || message.length > maxCheckpointBytes || message.at(-1) !== newline)
-    throw new NotFit('it is not a checkpoint of the audit log');
+function checkOfLog(message: Buffer, auditKeys: HostFacts['auditKeys']): void {
+  if (message.length > maxAuditBytes || message.at(-1) !== newline) throw new NotFit('it is not a checkpoint of the audit log');
+  if (message.subarray(0, checkpointStart.length).equals(checkpointStart)) return;
+  const next = succession.exec(message.toString('latin1'))?.groups?.['next'];
+  if (next === undefined) throw new NotFit('it is not a checkpoint of the audit log');
+  if (!auditKeys.has(next)) throw new NotFit('this host has not made the key that would follow');
 }
