@@ -64,6 +64,7 @@ export class ClientRegistry implements Registrations {
   #callers: ReadonlyMap<string, Caller> = new Map();
   #certificates: readonly ClientCertificate[] = [];
   readonly #presented = new Map<string, Pick<ClientCertificate, 'from' | 'until'>>();
+  #revoked: () => void = () => undefined;
   #isStale = true;
   #loading: Promise<void> | undefined;
   /** Memory contains everything committed before this time (`performance.now()`). */
@@ -74,6 +75,11 @@ export class ClientRegistry implements Registrations {
     store.onChange((change) => {
       if (change === 'everything' || change.table === 'clients') this.#isStale = true;
     });
+  }
+
+  /** Calls this after each revocation here. */
+  onRevoked(listener: () => void): void {
+    this.#revoked = listener;
   }
 
   /** Reads all clients. */
@@ -154,12 +160,11 @@ export class ClientRegistry implements Registrations {
    * Ends a registration, with further steps in the same commit. Returns false if there is none.
    * Once it returns, no request of the client is running here, and no instance sends a response to
    * one.
+   * @param now milliseconds since the epoch
    */
-  async revoke(spki: string, further: readonly Step[]): Promise<boolean> {
-    const [wasRegistered] = await this.#store.commit([
-      deciding(step('revokeClient', { spkiSha256: spki, now: this.#store.now() })),
-      ...further,
-    ]);
+  async revoke(spki: string, further: readonly Step[], now = this.#store.now()): Promise<boolean> {
+    const [wasRegistered] = await this.#store.commit([deciding(step('revokeClient', { spkiSha256: spki, now })), ...further]);
+    this.#revoked();
     await this.#settle(spki);
     return wasRegistered;
   }

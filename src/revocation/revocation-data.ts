@@ -108,8 +108,10 @@ export class RevocationSources {
    */
   async of(question: RevocationQuestion): Promise<RevocationData> {
     const { certificate, wanted } = question;
-    const isOwn = this.#own(question.issuer)?.ocspAnswer !== undefined;
-    const choice = wanted.choice ?? (isOwn || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
+    const own = this.#own(question.issuer);
+    // A retired authority of this service has a CRL, and no responder at the URL in its certificates.
+    const hasOcsp = own?.ocspAnswer !== undefined || (own?.crl === undefined && certificate.ocspUrls.length > 0);
+    const choice = wanted.choice ?? (hasOcsp ? 'OCSP' : 'CRL');
     const [ocsp, crl] = await Promise.all([
       choice === 'CRL' ? undefined : this.#byOcsp(question),
       choice === 'OCSP' ? undefined : this.#byCrl(question),

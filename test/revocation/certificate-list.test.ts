@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as asn1 from '../../src/asn1/der.ts';
 import { DerError } from '../../src/asn1/reader.ts';
-import { readCertificateList, serialText } from '../../src/revocation/certificate-list.ts';
+import { readCertificateList, readRevoked, serialText } from '../../src/revocation/certificate-list.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 
@@ -28,7 +28,7 @@ describe('a CRL that OpenSSL made', () => {
     const text = openssl(['crl', '-in', '{crl}', '-noout', '-text'], { crl: pem });
     const serials = [...text.matchAll(/Serial Number: ([0-9A-F]+)/g)].map(([, serial = '']) => serialText(serial));
     expect(serials.length).toBe(2);
-    expect([...list.revoked].toSorted()).toEqual(serials.toSorted());
+    expect([...readRevoked(list)].toSorted()).toEqual(serials.toSorted());
   });
 
   it('with any octet changed or cut off is refused or read, and never breaks the reader', () => {
@@ -40,7 +40,7 @@ describe('a CRL that OpenSSL made', () => {
     fc.assert(
       fc.property(fc.oneof(changed, cut, fc.uint8Array({ maxLength: 300 })), (input) => {
         try {
-          readCertificateList(input);
+          readRevoked(readCertificateList(input));
         } catch (error) {
           if (!(error instanceof DerError)) throw error;
         }
@@ -68,12 +68,16 @@ function listOf({ times = [asn1.time(start), asn1.time(end)], entries = [], exte
   return asn1.sequence(toBeSigned, algorithm, asn1.bitString(Uint8Array.of(1, 2, 3)));
 }
 
-const extension = (oid: string, isCritical: boolean): Uint8Array =>
-  asn1.sequence(asn1.oid(oid), ...(isCritical ? [asn1.boolean(true)] : []), asn1.octetString(Uint8Array.of()));
+const extension = (oid: string, isCritical: boolean, value: Uint8Array = Uint8Array.of()): Uint8Array =>
+  asn1.sequence(asn1.oid(oid), ...(isCritical ? [asn1.boolean(true)] : []), asn1.octetString(value));
+/** issuingDistributionPoint (RFC 5280 §5.2.5) of one member. */
+const point = (tag: number, content: Uint8Array): Uint8Array =>
+  extension('2.5.29.28', false, asn1.sequence(asn1.tagged(tag, Buffer.from(content))));
+const yes = Uint8Array.of(0xff);
 
 describe('a CRL', () => {
   it('without entries and extensions is read', () => {
-    expect(readCertificateList(listOf({})).revoked.size).toBe(0);
+    expect(readRevoked(readCertificateList(listOf({}))).size).toBe(0);
   });
 
   it('names certificates by serial numbers of any length and sign, as Node writes them', () => {
@@ -82,7 +86,7 @@ describe('a CRL', () => {
         const list = readCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), asn1.time(start))] }));
         const magnitude = (serial < 0n ? -serial : serial).toString(16).toUpperCase();
         const asNode = `${serial < 0n ? '-' : ''}${magnitude.length % 2 === 0 ? '' : '0'}${magnitude}`;
-        expect([...list.revoked]).toEqual([serialText(asNode)]);
+        expect([...readRevoked(list)]).toEqual([serialText(asNode)]);
       }),
     );
   });
@@ -97,13 +101,24 @@ describe('a CRL', () => {
       { entries: [asn1.sequence(asn1.integer(5), asn1.time(start), asn1.sequence(extension('2.5.29.29', true)))] },
       /unknown critical extension 2\.5\.29\.29/,
     ],
+    ['of users alone', { extensions: [point(0x81, yes)] }, /the extension 2\.5\.29\.28 limits the CRL/],
+    ['of CAs alone', { extensions: [point(0x82, yes)] }, /the extension 2\.5\.29\.28 limits the CRL/],
+    ['of some reasons', { extensions: [point(0x83, Uint8Array.of(5, 0x20))] }, /the extension 2\.5\.29\.28 limits the CRL/],
+    ['that is indirect', { extensions: [point(0x84, yes)] }, /the extension 2\.5\.29\.28 limits the CRL/],
+    ['of attribute certificates', { extensions: [point(0x85, yes)] }, /the extension 2\.5\.29\.28 limits the CRL/],
+    [
+      'of certificates of another issuer, without saying how much it matters',
+      { entries: [asn1.sequence(asn1.integer(5), asn1.time(start), asn1.sequence(extension('2.5.29.29', false)))] },
+      /the extension 2\.5\.29\.29 limits the CRL/,
+    ],
     ['with a time that does not exist', { times: [asn1.time(start), asn1.tagged(0x17, Buffer.from('260230000000Z'))] }, /nonexistent time/],
   ])('%s is refused', (_name, parts, message) => {
-    expect(() => readCertificateList(listOf(parts))).toThrow(message);
+    expect(() => readRevoked(readCertificateList(listOf(parts)))).toThrow(message);
   });
 
   it('with extensions that are not critical is read', () => {
     const entry = asn1.sequence(asn1.integer(5), asn1.time(start), asn1.sequence(extension('2.5.29.21', false)));
-    expect([...readCertificateList(listOf({ entries: [entry], extensions: [extension('2.5.29.20', false)] })).revoked]).toEqual(['5']);
+    const extensions = [extension('2.5.29.20', false), point(0xa0, Uint8Array.of())];
+    expect([...readRevoked(readCertificateList(listOf({ entries: [entry], extensions })))]).toEqual(['5']);
   });
 });

@@ -40,11 +40,12 @@ export function tlsAuthorityOf(configPath: string): ClientAuthority {
 /** Issues a certificate with the key of a CA on the token. Returns DER. */
 export async function certified(
   token: Token,
-  { certificate, keyId }: Pick<ClientAuthority, 'certificate' | 'keyId'>,
-  request: Omit<TlsCertificateRequest, 'serialNumber'>,
+  { certificate, keyId, urls }: Pick<ClientAuthority, 'certificate' | 'keyId'> & Partial<Pick<ClientAuthority, 'urls'>>,
+  request: Omit<TlsCertificateRequest, 'serialNumber' | 'crlUrls'>,
 ): Promise<Uint8Array> {
   const issuer = loadAuthority(token, { certificate, chain: [], keyId });
-  return issueTlsCertificate(issuer, { ...request, serialNumber: await token.random(serialNumberBytes) });
+  const crlUrls = request.end === 'client' ? (urls?.crl ?? []) : [];
+  return issueTlsCertificate(issuer, { ...request, crlUrls, serialNumber: await token.random(serialNumberBytes) });
 }
 
 /** Returns the DER of a Name with only a common name. @throws {CommandError} */

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { pem } from '../../x509/pem.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { ClientKey } from './client-key.ts';
 
+const endings = ['pem', 'key', 'p12', 'p12.password'] as const;
 /** 160 bits, which is as strong as the file's encryption. */
 const passwordBytes = 20;
 
@@ -32,7 +33,7 @@ export function writeClientFiles(
   authorities: readonly string[],
 ): ClientFiles {
   const written: string[] = [];
-  const write = (ending: string, content: string | Uint8Array, mode: number): string => {
+  const write = (ending: (typeof endings)[number], content: string | Uint8Array, mode: number): string => {
     const path = join(resolve(place.directory), `${place.name}.${ending}`);
     writeFileSync(path, content, { flag: 'wx', mode });
     written.push(path);
@@ -58,6 +59,14 @@ export function writeClientFiles(
     }
     throw new CommandError(exitCodes.refused, reasonOf(error));
   }
+}
+
+/** Returns the name, or the first of `name-2`, `name-3` … of which the directory has no file. */
+export function newName(directory: string, name: string): string {
+  const isTaken = (one: string): boolean => endings.some((ending) => existsSync(join(resolve(directory), `${one}.${ending}`)));
+  let free = name;
+  for (let number = 2; isTaken(free); number += 1) free = `${name}-${number}`;
+  return free;
 }
 
 /** Removes the files of a client that could not be registered. */

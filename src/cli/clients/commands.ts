@@ -1,3 +1,4 @@
+import { issuerToken } from '../ca/commands.ts';
 import type { Command } from 'commander';
 import { roles, usualRoles } from '../../clients/caller.ts';
 import { NoOptions, type Runs } from '../runs.ts';
@@ -87,7 +88,8 @@ function addCertificateCommands(client: Command, runs: Runs): void {
       .requiredOption('--organization <name>', 'organisation')
       .requiredOption('--common-name <name>', 'common name, different from that of the present CA')
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
-      .option('--years <years>', 'validity', '20'),
+      .option('--years <years>', 'validity', '20')
+      .option(...issuerToken),
     async () => import('./new-authority.ts'),
     ({ NewAuthorityOptions, clientNewAuthority }) => [NewAuthorityOptions, clientNewAuthority],
   );

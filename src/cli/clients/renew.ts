@@ -9,7 +9,7 @@ import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
 import { certified, clientAuthorityOf, commonNameOf, daysOf } from './authority.ts';
-import { clientFileFields, removeClientFiles, writeClientFiles } from './client-files.ts';
+import { clientFileFields, newName, removeClientFiles, writeClientFiles } from './client-files.ts';
 import { newTlsKey, requestedKey, tlsKeyTypeOf, type ClientKey } from './client-key.ts';
 
 export const RenewOptions = z.object({
@@ -50,7 +50,7 @@ export async function clientRenew(configPath: string, options: RenewOptions): Pr
     async (token) => certified(token, authority, { name: subject, subjectPublicKeyInfo, end: 'client', hosts: [], days }),
     { name: client.name, tenant, roles: registration.roles, replace: isSameKey },
   );
-  const name = `${client.name}-${new Date().toISOString().slice(0, 10)}`;
+  const name = newName(options.directory, `${client.name}-${new Date().toISOString().slice(0, 10)}`);
   const files = writeClientFiles({ directory: options.directory, name }, der, key, [authority.certificate, ...authority.crossCertificates]);
   try {
     const certificate = Buffer.from(der).toString('base64');
@@ -81,8 +81,12 @@ function oneOf(clients: readonly ClientView[], wanted: string): ClientView {
   const [client, another] = found;
   if (client === undefined) throw new CommandError(exitCodes.refused, `no client "${wanted}" is registered`);
   if (another === undefined) return client;
-  const keys = found.map(({ publicKey }) => publicKey).join(', ');
-  throw new CommandError(exitCodes.refused, `${found.length} keys are registered for "${wanted}"; name one of them: ${keys}`);
+  const keys = found.map(registrationWords).join('\n');
+  throw new CommandError(exitCodes.refused, `${found.length} keys are registered for "${wanted}"; name one of them:\n${keys}`);
+}
+
+function registrationWords({ publicKey, registered, notAfter }: ClientView): string {
+  return `${publicKey} (registered ${registered}${notAfter === null ? '' : `, certificate valid until ${notAfter}`})`;
 }
 
 /** @throws {CommandError} */

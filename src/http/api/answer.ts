@@ -3,7 +3,7 @@ import { KeyInUse } from '../../keys/attempt-slots.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ResultSpelling } from '../../operations/operation.ts';
 import { Refusal, resultCodes } from '../../result-codes.ts';
-import { TokenUnavailable } from '../../token/token.ts';
+import { TokenCannot, TokenFull, TokenUnavailable } from '../../token/token.ts';
 
 export interface ResultValues {
   readonly major: number;
@@ -36,11 +36,20 @@ export function resultOf(error: unknown, operation: string, log: Logger): Result
   }
   if (error instanceof TokenUnavailable) {
     log.error('the token did not serve a request', { operation, reason: error.message });
-    const { major, minor, text } = resultCodes.TOKEN_UNAVAILABLE;
-    return { major, minor, message: error instanceof KeyInUse ? error.message : text };
+    return resultOfToken(error);
   }
   const incident = randomBytes(6).toString('hex');
   log.error('internal error', { operation, incident, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   const { major, minor, text } = resultCodes.INTERNAL;
   return { major, minor, message: `${text}; incident ${incident}` };
+}
+
+/** What the token answers is for the log; a caller learns whether another attempt may help. */
+function resultOfToken(error: TokenUnavailable): ResultValues {
+  if (error instanceof TokenCannot) {
+    const { major, minor } = resultCodes.UNSUPPORTED;
+    return { major, minor, message: 'the token does not support what the request wants' };
+  }
+  const { major, minor, text } = resultCodes[error instanceof TokenFull ? 'TOKEN_FULL' : 'TOKEN_UNAVAILABLE'];
+  return { major, minor, message: error instanceof KeyInUse ? error.message : text };
 }

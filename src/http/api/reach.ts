@@ -3,6 +3,7 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Admission } from '../../clients/admission.ts';
 import type { Caller, Role } from '../../clients/caller.ts';
 import type { OperationPaceName } from '../../config/limits-config.ts';
+import { addressOf } from '../limits/connections/source-address.ts';
 import type { Ticket } from '../limits/request-quota.ts';
 import { Problem } from '../problem.ts';
 import type { RequestServices } from './request-services.ts';
@@ -55,7 +56,7 @@ async function reachAs(
 ): Promise<Omit<ReachedRequest, 'ticket'>> {
   const { socket } = request;
   if (pace !== undefined) gate.guard.pace.take(pace, client);
-  const address = socket.remoteAddress;
+  const address = addressOf(socket);
   const caller = gate.callerAtOnce(request) ?? (await gate.callerOf(request));
   if (caller === undefined) {
     // A connection refused earlier may already have delivered its first request; that refusal has
@@ -64,7 +65,8 @@ async function reachAs(
     throw new Problem(403, 'this client certificate is not registered');
   }
   if (!caller.roles.has(role)) {
-    gate.audit.refuseClient(`the role ${role} is missing`, address);
+    const { name, tenant, spkiSha256 } = caller;
+    gate.audit.refuseClient(`the role ${role} is missing`, address, { client: name, tenant, spki: spkiSha256.slice(0, 16) });
     throw new Problem(403, `this operation needs the role "${role}"`);
   }
   return { caller, admission: gate.admit(caller, role, () => socket.destroy()), address };

@@ -3,9 +3,17 @@ import { isIssuedBy } from '../../x509/issued-by.ts';
 import { serialText, type CertificateList } from '../../revocation/certificate-list.ts';
 
 /** A CRL whose signature holds, and the CA that signed it. */
-export interface SignedList extends CertificateList {
+export interface SignedList extends Pick<CertificateList, 'thisUpdate' | 'nextUpdate' | 'number'> {
   readonly der: Uint8Array;
   readonly authority: X509Certificate;
+  /** Serial numbers in the form of `serialText`. */
+  readonly revoked: { readonly size: number; has(serialNumber: string): boolean };
+}
+
+/** A CA of the clients, and the CRL of it that counts; undefined if there is none. */
+export interface AuthorityList {
+  readonly authority: X509Certificate;
+  readonly list: SignedList | undefined;
 }
 
 /** Codes of OpenSSL's own verification, so that both say the same. */
@@ -32,7 +40,7 @@ const maxPathLength = 8;
  */
 export class ClientTrust {
   readonly #authorities: readonly X509Certificate[];
-  readonly #lists: ReadonlyMap<string, CertificateList>;
+  readonly #lists: ReadonlyMap<string, SignedList>;
   readonly #checksRevocation: boolean;
 
   /** `lists`: undefined where revocation is not checked. */
@@ -41,13 +49,23 @@ export class ClientTrust {
     this.#checksRevocation = lists !== undefined;
     // Of several CRLs of one CA, the newest counts.
     const ascending = lists?.toSorted((one, other) => one.thisUpdate.getTime() - other.thisUpdate.getTime());
-    this.#lists = new Map(ascending?.map((list) => [keyOf(list.authority), list]));
+    this.#lists = new Map(ascending?.map((list) => [authorityKey(list.authority), list]));
   }
 
-  /** When the first of the CRLs expires; undefined where revocation is not checked. */
-  get nextUpdateMs(): number | undefined {
+  /** Each CA with the CRL that counts, once; undefined where revocation is not checked. */
+  get authorityLists(): readonly AuthorityList[] | undefined {
     if (!this.#checksRevocation) return undefined;
-    return Math.min(...[...this.#lists.values()].map(({ nextUpdate }) => nextUpdate.getTime()));
+    const byKey = new Map(this.#authorities.map((authority) => [authorityKey(authority), authority]));
+    return [...byKey].map(([key, authority]) => ({ authority, list: this.#lists.get(key) }));
+  }
+
+  /**
+   * When the first of the CRLs expires; undefined where revocation is not checked, and 0 while a CA
+   * has none.
+   */
+  get nextUpdateMs(): number | undefined {
+    const lists = this.authorityLists;
+    return lists && Math.min(...lists.map(({ list }) => list?.nextUpdate.getTime() ?? 0));
   }
 
   /**
@@ -85,7 +103,7 @@ export class ClientTrust {
 
   #revocation(certificate: X509Certificate, issuer: X509Certificate, nowMs: number): Verdict {
     if (!this.#checksRevocation) return { goodUntilMs: Infinity };
-    const list = this.#lists.get(keyOf(issuer));
+    const list = this.#lists.get(authorityKey(issuer));
     if (list === undefined) return { fault: 'UNABLE_TO_GET_CRL' };
     const endMs = list.nextUpdate.getTime();
     if (list.revoked.has(serialText(certificate.serialNumber))) return { fault: 'CERT_REVOKED' };
@@ -94,7 +112,7 @@ export class ClientTrust {
 }
 
 /** A CA is its name and key: its certificate may be renewed. */
-function keyOf(authority: X509Certificate): string {
+export function authorityKey(authority: X509Certificate): string {
   const key = createHash('sha256')
     .update(authority.publicKey.export({ type: 'spki', format: 'der' }))
     .digest('hex');

@@ -8,23 +8,33 @@ import { ClientTrust, type SignedList } from './client-trust.ts';
 import { tlsPolicy } from './policy.ts';
 import { listPem, readRevocationLists, TlsMaterialError } from './revocation-lists.ts';
 
-export type TlsFiles = Pick<Config['listeners']['api'], 'certificate' | 'key' | 'clientCertificateAuthority' | 'clientRevocationLists'>;
+type ClientFiles = Pick<Config['listeners']['api'], 'clientCertificateAuthority' | 'clientRevocationLists' | 'clientRevocationUrls'>;
+export type TlsFiles = ClientFiles & Pick<Config['listeners']['api'], 'certificate' | 'key'>;
 
 /** The contents of the files at one moment, read and checked. */
 export interface TlsMaterial {
   readonly context: SecureContextOptions;
   readonly certificate: X509Certificate;
+  /** The CAs of the clients. */
+  readonly authorities: readonly X509Certificate[];
   readonly trust: ClientTrust;
+  /** The CRLs of the files; undefined where revocation is not checked. */
   readonly lists: readonly SignedList[] | undefined;
+  /** Whether CRLs are fetched too. */
+  readonly isFetched: boolean;
 }
 
 /**
  * Reads all files of the API listener and checks that they parse and belong together. Whether
  * certificates and CRLs are valid now is not judged: a service whose CRL has expired starts, and
  * says why it refuses everybody.
+ *
+ * Where CRLs are fetched, OpenSSL is given none: `ClientTrust` alone judges revocation, so that a
+ * large CRL can be replaced without a pause.
+ * @param fetched the CRLs that were fetched so far
  * @throws {TlsMaterialError} naming the file
  */
-export function readTlsMaterial(files: TlsFiles): TlsMaterial {
+export function readTlsMaterial(files: TlsFiles, fetched: readonly SignedList[] = []): TlsMaterial {
   const [certificate, ...chain] = certificatesIn(files.certificate);
   if (certificate === undefined) throw new TlsMaterialError(`${files.certificate}: there is no certificate in PEM in this file`);
   const key = privateKeyIn(files.key);
@@ -33,12 +43,13 @@ export function readTlsMaterial(files: TlsFiles): TlsMaterial {
   }
   const authorities = authoritiesIn(files.clientCertificateAuthority);
   const lists = listsOf(files, authorities);
+  const isFetched = files.clientRevocationUrls.length > 0;
   const context: SecureContextOptions = {
     ...tlsPolicy,
     cert: [certificate, ...chain].map(String).join(''),
     key: key.export({ format: 'pem', type: 'pkcs8' }),
     ca: authorities.map(String),
-    ...(lists === undefined ? {} : { crl: lists.map(({ der }) => listPem(der)) }),
+    ...(lists === undefined || isFetched ? {} : { crl: lists.map(({ der }) => listPem(der)) }),
   };
   try {
     createSecureContext(context);
@@ -47,23 +58,37 @@ export function readTlsMaterial(files: TlsFiles): TlsMaterial {
       `${files.certificate}: OpenSSL refuses the TLS files: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  return { context, certificate, trust: new ClientTrust(authorities, lists), lists };
+  return withFetchedLists({ context, certificate, authorities, lists, isFetched }, fetched);
+}
+
+/** Returns the same files, with these CRLs beside theirs; of two of one CA, the newer one counts. */
+export function withFetchedLists(material: Omit<TlsMaterial, 'trust'>, fetched: readonly SignedList[]): TlsMaterial {
+  const { context, certificate, authorities, lists, isFetched } = material;
+  const trust = new ClientTrust(authorities, isFetched ? [...(lists ?? []), ...fetched] : lists);
+  return { context, certificate, authorities, lists, isFetched, trust };
+}
+
+/**
+ * Reads the CAs of the clients.
+ * @throws {TlsMaterialError} naming the file
+ */
+export function readClientAuthorities({ clientCertificateAuthority }: Pick<TlsFiles, 'clientCertificateAuthority'>): X509Certificate[] {
+  return authoritiesIn(clientCertificateAuthority);
 }
 
 /**
  * Reads the CRLs of the client CAs as `readTlsMaterial` does, without the key.
  * @throws {TlsMaterialError} naming the file
  */
-export function readClientLists(files: Pick<TlsFiles, 'clientCertificateAuthority' | 'clientRevocationLists'>): SignedList[] | undefined {
+export function readClientLists(files: ClientFiles): SignedList[] | undefined {
   return listsOf(files, authoritiesIn(files.clientCertificateAuthority));
 }
 
-function listsOf(
-  files: Pick<TlsFiles, 'clientCertificateAuthority' | 'clientRevocationLists'>,
-  authorities: readonly X509Certificate[],
-): SignedList[] | undefined {
-  if (files.clientRevocationLists.length === 0) return undefined;
+function listsOf(files: ClientFiles, authorities: readonly X509Certificate[]): SignedList[] | undefined {
+  const isFetched = files.clientRevocationUrls.length > 0;
+  if (files.clientRevocationLists.length === 0 && !isFetched) return undefined;
   const lists = files.clientRevocationLists.flatMap((file) => readRevocationLists(read(file), file, authorities));
+  if (isFetched) return lists;
   for (const authority of authorities) {
     if (!lists.some((list) => list.authority.subject === authority.subject && list.authority.publicKey.equals(authority.publicKey))) {
       throw new TlsMaterialError(

@@ -8,10 +8,11 @@ import type { ClientRegistry } from '../../clients/registry.ts';
 import type { Config } from '../../config/config.ts';
 import { unadmittedMax, type LimitsConfig } from '../../config/limits-config.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import type { SignedList } from './client-trust.ts';
 import { certificateBehind, ConnectionTrust, spkiBehind } from './connection-trust.ts';
 import { ClientConnections } from '../limits/connections/client-connections.ts';
 import type { Crowd } from '../limits/connections/places.ts';
-import { networks } from '../limits/connections/source-address.ts';
+import { addressOf, networks } from '../limits/connections/source-address.ts';
 import type { MalformedRequests } from '../limits/malformed.ts';
 import { withFewAhead } from '../limits/requests-ahead.ts';
 import { GuardedServer } from './guarded-server.ts';
@@ -43,6 +44,8 @@ export interface Witnesses {
   readonly registered: (spki: string) => Caller | undefined;
   /** Returns the limits on connections of a client and of its tenant. Default: `connectionsMax`. */
   readonly admittedMax?: (client: Caller) => { readonly client: number; readonly tenant: number };
+  /** Returns the CRLs of the client CAs that were fetched so far. Default: none is fetched. */
+  readonly fetched?: () => readonly SignedList[];
   /** Told of the certificate of each connection that is admitted. */
   readonly presented?: (spki: string, certificate: X509Certificate) => void;
 }
@@ -88,9 +91,9 @@ export function createApiListener(
   config: Config['listeners']['api'],
   limits: Config['limits'],
   handler: RequestListener,
-  { log, audit, malformed, refused, registered, admittedMax, presented }: Witnesses,
+  { log, audit, malformed, refused, registered, admittedMax, presented, fetched = () => [] }: Witnesses,
 ): ApiListener {
-  const material = readTlsMaterial(config);
+  const material = readTlsMaterial(config, fetched());
   const trust = new ConnectionTrust(material.trust);
   const refusals = new Refusals(log, audit, refused);
   const shared = networks(config.sharedAddresses);
@@ -121,7 +124,7 @@ export function createApiListener(
       return !socket.destroyed;
     }
     // A connection that was refused may have brought its first request already.
-    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
+    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, addressOf(socket));
     socket.destroy();
     return false;
   };
@@ -135,8 +138,8 @@ export function createApiListener(
     handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
     maxHeaderSize: maxHeaderBytes,
   };
-  const saysNothing = ({ remoteAddress }: Socket): void => {
-    refusals.refuse('TLS handshake: ERR_TLS_HANDSHAKE_TIMEOUT', remoteAddress);
+  const saysNothing = (socket: Socket): void => {
+    refusals.refuse('TLS handshake: ERR_TLS_HANDSHAKE_TIMEOUT', addressOf(socket));
   };
   const server = new GuardedServer(options, { mayEnter: (socket) => connections.enter(socket), maySpeak, saysNothing });
 
@@ -149,12 +152,12 @@ export function createApiListener(
       if (certificate !== undefined) presented?.(spkiBehind(socket) ?? '', certificate);
       return;
     }
-    refusals.refuse(reason, socket.remoteAddress);
+    refusals.refuse(reason, addressOf(socket));
     socket.destroy();
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     // A connection that sends nothing is no client: health checks of a load balancer do that.
-    if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
+    if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, addressOf(socket));
     socket.destroy();
   });
 
@@ -163,7 +166,7 @@ export function createApiListener(
   limitServer(server, limits, listener, malformed);
   return {
     server,
-    tls: new ReloadableTls(server, trust, material, log),
+    tls: new ReloadableTls(server, trust, { material, fetched }, log),
     refusals,
     connections: async () => connectionsOf(server),
     unadmittedConnections: () => connections.unadmitted,

@@ -1,31 +1,40 @@
-import type { X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import type { Config } from '../../config/config.ts';
 import type { Switch } from '../../config/reloader.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { isInLastFifth } from '../../x509/last-fifth.ts';
+import { authorityKey, type AuthorityList, type SignedList } from './client-trust.ts';
 import type { ConnectionTrust } from './connection-trust.ts';
-import type { SignedList } from './client-trust.ts';
-import { readTlsMaterial, type TlsMaterial } from './material.ts';
+import { readTlsMaterial, withFetchedLists, type TlsMaterial } from './material.ts';
+import { nameOfAuthority, nameOfList, refuseUnusable } from './newest-lists.ts';
 import { TlsMaterialError } from './revocation-lists.ts';
 
 type ApiListener = Config['listeners']['api'];
 
-/** The TLS files that a running listener has in force, and their replacement. */
+/** What a listener has in force before anything was reloaded. */
+export interface InForce {
+  readonly material: TlsMaterial;
+  /** Returns the CRLs that were fetched so far. */
+  readonly fetched: () => readonly SignedList[];
+}
+
+/** The TLS files and CRLs that a running listener has in force, and their replacement. */
 export class ReloadableTls {
   readonly #server: Server;
   readonly #connections: ConnectionTrust;
   readonly #log: Logger;
+  readonly #fetched: () => readonly SignedList[];
   #inForce: TlsMaterial;
 
-  constructor(server: Server, connections: ConnectionTrust, inForce: TlsMaterial, log: Logger) {
+  constructor(server: Server, connections: ConnectionTrust, { material, fetched }: InForce, log: Logger) {
     this.#server = server;
     this.#connections = connections;
-    this.#inForce = inForce;
+    this.#fetched = fetched;
+    this.#inForce = material;
     this.#log = log;
-    if (inForce.lists === undefined)
+    if (material.lists === undefined)
       log.warn(
-        'client certificates are not checked for revocation: listeners.api.clientRevocationLists is empty; signetctl client revoke keeps a client out',
+        'client certificates are not checked for revocation: listeners.api.clientRevocationLists and clientRevocationUrls are empty; signetctl client revoke keeps a client out',
       );
   }
 
@@ -34,33 +43,62 @@ export class ReloadableTls {
     return this.#inForce.certificate.validToDate.getTime();
   }
 
-  /** When the first of the clients' CRLs ends; undefined where revocation is not checked. */
+  /**
+   * When the first of the clients' CRLs ends; undefined where revocation is not checked, and 0 while
+   * a CA has none.
+   */
   get revocationListEndsMs(): number | undefined {
     return this.#inForce.trust.nextUpdateMs;
+  }
+
+  /** Each CA of the clients with the CRL that counts; none where revocation is not checked. */
+  get authorityLists(): readonly AuthorityList[] {
+    return this.#inForce.trust.authorityLists ?? [];
+  }
+
+  /** The CRLs in the files in force. */
+  get fileLists(): readonly SignedList[] {
+    return this.#inForce.lists ?? [];
   }
 
   /** Returns why no client, or none of some CA, can be served now. */
   faults(): Record<string, string> {
     const now = Date.now();
+    const without = this.authorityLists.filter(({ list }) => list === undefined).map(({ authority }) => nameOfAuthority(authority));
+    const clients =
+      without.length > 0
+        ? `there is no CRL of ${without.join('; ')} yet: its clients are refused`
+        : (this.revocationListEndsMs ?? Infinity) <= now
+          ? 'a CRL of the client CAs has expired: its clients are refused'
+          : undefined;
     return {
       ...(this.certificateEndsMs <= now ? { certificate: 'the certificate of the API has expired' } : {}),
-      ...((this.revocationListEndsMs ?? Infinity) <= now
-        ? { clients: 'a CRL of the client CAs has expired: its clients are refused' }
-        : {}),
+      ...(clients === undefined ? {} : { clients }),
     };
   }
 
   /** Returns what will be a fault soon: a certificate or a CRL in the last fifth of its time. */
   warnings(): Record<string, string> {
     const now = Date.now();
-    const { certificate, lists = [] } = this.#inForce;
+    const { certificate } = this.#inForce;
     const warnings: Record<string, string> = {};
     if (isInLastFifth(certificate.validFromDate, certificate.validToDate, now)) {
       warnings['certificate'] = `the certificate of the API expires on ${certificate.validToDate.toISOString()}`;
     }
-    const [ending] = lists.filter(({ thisUpdate, nextUpdate }) => isInLastFifth(thisUpdate, nextUpdate, now));
-    if (ending !== undefined) warnings['clients'] = `${nameOf(ending)} expires on ${ending.nextUpdate.toISOString()}`;
+    const ending = this.authorityLists.find(({ list }) => list !== undefined && isInLastFifth(list.thisUpdate, list.nextUpdate, now))?.list;
+    if (ending !== undefined) warnings['clients'] = `${nameOfList(ending)} expires on ${ending.nextUpdate.toISOString()}`;
     return warnings;
+  }
+
+  /** Puts the CRLs in force that were fetched, for new connections and for open ones. */
+  takeFetched(): void {
+    const before = new Map(this.authorityLists.map(({ authority, list }) => [authorityKey(authority), list]));
+    this.#inForce = withFetchedLists(this.#inForce, this.#fetched());
+    this.#connections.trust(this.#inForce.trust);
+    for (const { authority, list } of this.authorityLists) {
+      if (list === undefined || before.get(authorityKey(authority))?.der === list.der) continue;
+      this.#log.info('a fetched CRL of a client CA is in force', listSummary(list));
+    }
   }
 
   /**
@@ -71,53 +109,48 @@ export class ReloadableTls {
    *   older than the one of the same CA
    */
   prepare(listener: ApiListener): Switch {
-    const material = readTlsMaterial(listener);
-    refuseOutdated(material, this.#inForce.lists, listener.certificate);
+    const material = readTlsMaterial(listener, this.#fetched());
+    refuseOutdated(material, listener.certificate);
+    this.#refuseWorse(material);
     return () => {
+      // Meanwhile newer ones may have been fetched.
+      this.#inForce = withFetchedLists(material, this.#fetched());
       this.#server.setSecureContext(material.context);
-      this.#connections.trust(material.trust);
-      this.#inForce = material;
-      this.#log.info('the TLS files of the API are in force', summary(material));
+      this.#connections.trust(this.#inForce.trust);
+      this.#log.info('the TLS files of the API are in force', summary(this.#inForce));
     };
+  }
+
+  /** @throws {TlsMaterialError} for a CA whose CRL would be worse than now, or missing */
+  #refuseWorse({ trust, lists }: TlsMaterial): void {
+    const before = new Map(this.authorityLists.map(({ authority, list }) => [authorityKey(authority), { list }]));
+    for (const { authority, list } of trust.authorityLists ?? []) {
+      const known = before.get(authorityKey(authority));
+      if (list === undefined) {
+        if (known === undefined || known.list !== undefined)
+          throw new TlsMaterialError(`there is no CRL of ${nameOfAuthority(authority)}: each CA of the clients needs one`);
+      } else if (lists?.includes(list) === true) refuseUnusable(list, known?.list);
+    }
   }
 }
 
-function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: readonly SignedList[] = [], file: string): void {
+function refuseOutdated({ certificate }: TlsMaterial, file: string): void {
   const now = Date.now();
   if (certificate.validToDate.getTime() <= now)
     throw new TlsMaterialError(`${file}: the certificate expired on ${certificate.validToDate.toISOString()}`);
   if (certificate.validFromDate.getTime() > now) {
     throw new TlsMaterialError(`${file}: the certificate is not valid before ${certificate.validFromDate.toISOString()}`);
   }
-  for (const list of lists) {
-    const name = nameOf(list);
-    if (list.nextUpdate.getTime() <= now) throw new TlsMaterialError(`${name} expired on ${list.nextUpdate.toISOString()}`);
-    if (list.thisUpdate.getTime() > now) throw new TlsMaterialError(`${name} is not valid before ${list.thisUpdate.toISOString()}`);
-    const newer = inForce.find((old) => sameAuthority(old.authority, list.authority) && old.thisUpdate > list.thisUpdate);
-    // An older list would accept again a client that was revoked since.
-    if (newer !== undefined)
-      throw new TlsMaterialError(
-        `${name} is of ${list.thisUpdate.toISOString()}: there is one of ${newer.thisUpdate.toISOString()} in force`,
-      );
-  }
 }
 
-function nameOf({ authority }: SignedList): string {
-  return `the CRL of ${authority.subject.replaceAll('\n', ', ')}`;
-}
-
-function sameAuthority(one: X509Certificate, other: X509Certificate): boolean {
-  return one.subject === other.subject && one.publicKey.equals(other.publicKey);
-}
-
-function summary({ certificate, lists = [] }: TlsMaterial): Record<string, unknown> {
+function summary({ certificate, trust }: TlsMaterial): Record<string, unknown> {
   return {
     certificate: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     notAfter: certificate.validToDate.toISOString(),
-    revocationLists: lists.map(({ authority, nextUpdate, revoked }) => ({
-      authority: authority.subject.replaceAll('\n', ', '),
-      nextUpdate: nextUpdate.toISOString(),
-      revoked: revoked.size,
-    })),
+    revocationLists: (trust.authorityLists ?? []).flatMap(({ list }) => (list === undefined ? [] : [listSummary(list)])),
   };
+}
+
+function listSummary({ authority, nextUpdate, revoked }: SignedList): Record<string, unknown> {
+  return { authority: nameOfAuthority(authority), nextUpdate: nextUpdate.toISOString(), revoked: revoked.size };
 }

@@ -1,7 +1,8 @@
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Places, type AdmittedClient, type Place } from '../../../src/http/limits/connections/places.ts';
-import { networks, sourceOf } from '../../../src/http/limits/connections/source-address.ts';
+import { addressOf, networks, sourceOf } from '../../../src/http/limits/connections/source-address.ts';
 
 let nowMs = 0;
 let closed: string[];
@@ -193,6 +194,19 @@ describe('the address that a connection counts for', () => {
     ['', ''],
   ])('of %s is %s', (address, source) => {
     expect(sourceOf(address)).toBe(source);
+  });
+
+  it('is recorded and logged as that of IPv4 where a socket for IPv6 took the connection', async () => {
+    const server = createServer().listen(0, '::');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    expect([socket.remoteAddress, addressOf(socket)]).toEqual(['::ffff:127.0.0.1', '127.0.0.1']);
+    for (const end of [client, socket]) end.destroy();
+    server.close();
+    expect(['::1', '::ffff:0:1', '2001:db8::1', undefined].map((remoteAddress) => addressOf({ remoteAddress }))).toEqual([
+      ...['::1', '::ffff:0:1', '2001:db8::1', undefined],
+    ]);
   });
 
   it('is in a network of IPv4 in both forms, and in one of IPv6', () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { tenantId } from '../../../src/clients/caller.ts';
 import { Config } from '../../../src/config/config.ts';
 import { MalformedRequests } from '../../../src/http/limits/malformed.ts';
+import type { SignedList } from '../../../src/http/tls/client-trust.ts';
 import { createApiListener, type ApiListener } from '../../../src/http/tls/mtls-listener.ts';
 import { ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
 import { recordingLog } from '../../support/silent-log.ts';
@@ -51,9 +52,12 @@ export async function scratchListener(
     readonly list?: string | undefined;
     readonly authorities?: string;
     readonly isRegistered?: (spki: string) => boolean;
+    /** URLs of CRLs, which something else fetches. */
+    readonly urls?: readonly string[];
+    readonly fetched?: () => readonly SignedList[];
   } = {},
 ): Promise<ScratchListener> {
-  const { list, authorities, isRegistered = () => true, ...limits } = settings;
+  const { list, authorities, isRegistered = () => true, urls = [], fetched = () => [], ...limits } = settings;
   const own = mkdtempSync(join(directory, 'listener-'));
   const files = { certificate: join(own, 'server.pem'), key: join(own, 'server.key'), clientCertificateAuthority: join(own, 'ca.pem') };
   const listFile = join(own, 'ca.crl');
@@ -72,6 +76,7 @@ export async function scratchListener(
   const config = Config.shape.listeners.shape.api.parse({
     ...files,
     clientRevocationLists: list === undefined ? [] : [listFile],
+    clientRevocationUrls: urls,
   });
 
   const log = recordingLog();
@@ -89,6 +94,7 @@ export async function scratchListener(
     {
       log,
       malformed,
+      fetched,
       audit: { refuseClient: (reason) => audited.push(reason) },
       registered: (spkiSha256) =>
         isRegistered(spkiSha256) ? { spkiSha256, name: 'scratch', tenant: tenantId('demo'), roles: new Set() } : undefined,

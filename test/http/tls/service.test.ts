@@ -58,7 +58,7 @@ describe('the running service', () => {
     const good = readFileSync(inTls('ca.crl'));
     writeFileSync(inTls('ca.crl'), good.subarray(0, 200));
     await reload('configuration not reloaded; the previous one stays in effect');
-    expect(log()).toContain('ca.crl: there is no CRL in PEM or DER in this file');
+    expect(log()).toContain('ca.crl: there is no CRL in PEM or DER');
     const connection = await open('app');
     expect(await connection.send()).toContain('HTTP/1.1 404');
     connection.close();

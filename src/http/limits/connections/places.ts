@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { ByAddress } from './by-address.ts';
-import { sourceOf } from './source-address.ts';
+import { addressOf, sourceOf } from './source-address.ts';
 
 /** The group of connections that is full where one is closed for want of room. */
 export type Crowd = 'all' | 'unadmitted' | 'address' | 'tenant' | 'client';
@@ -155,7 +155,7 @@ export class Places {
   }
 
   #turnAway(socket: Socket, crowd: Crowd): void {
-    this.#settings.closed(crowd, socket.remoteAddress);
+    this.#settings.closed(crowd, addressOf(socket));
     // A client that was told nothing yet loses nothing by a reset, which leaves nothing of the
     // connection in the kernel.
     if (socket.bytesWritten === 0) socket.resetAndDestroy();
