@@ -52,6 +52,7 @@ export function announcingToken(token: Token, announce: (use: AnnouncedUse) => P
     claimKey: async (id, claim) => token.claimKey(id, claim),
     random: async (bytes) => token.random(bytes),
     listKeys: async () => token.listKeys(),
+    findKeys: async (ids) => token.findKeys(ids),
   };
 }
 

@@ -1,15 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import type { SyslogConfig } from '../config/syslog-config.ts';
 import { DirectoryLock } from '../service/directory-lock.ts';
-import { whenCommitted } from '../state/step.ts';
 import { Refusal } from '../result-codes.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
+import { AdministeredWork } from './administered-work.ts';
 import type { AdministrationWork, Audit, AuditStatus, BackupPoint, Outcome } from './audit.ts';
-import { recordingUses, UseRecorder } from './use-recorder.ts';
-import { administrationStep, AuditedRequest, type Requester } from './audited-request.ts';
+import { recordingUses } from './use-recorder.ts';
+import { AuditedRequest, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
-import { CheckpointWriter, type CheckpointOptions } from './checkpoint-writer.ts';
-import type { Effect } from './effect.ts';
+import { CheckpointWriter, type CheckpointOptions, type KeyReplaced } from './checkpoint-writer.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
@@ -18,6 +17,7 @@ import type { Outbox } from './outbox.ts';
 import type { AdministrationEntry, Entry, FilePlace } from './record.ts';
 import { SyslogCopies } from './syslog-copies.ts';
 import { CountedRefusals, type RefusedSecret } from './counted-refusals.ts';
+import type { RefusedClient } from './refused-clients.ts';
 import { RunningRequests } from './running-requests.ts';
 import { removableFiles, removeFiles, type Removable } from './removal.ts';
 import { UsesOutside } from './uses-outside.ts';
@@ -79,10 +79,7 @@ export class AuditLog implements Audit {
       if (found.gap !== undefined)
         options.log.error('the audit log is damaged or incomplete; it continues in a new file', { reason: found.gap });
       const { directory, name, rotateBytes, signer } = options;
-      const chain = new Chain(
-        { directory, log: name, publicKey: signer.publicKey, rotateBytes },
-        { ...found, newestAt: await rightRecordTime(directory) },
-      );
+      const chain = new Chain({ directory, log: name, key: signer, rotateBytes }, { ...found, newestAt: await rightRecordTime(directory) });
       const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
       const append = async (entry: Entry): Promise<unknown> => audit.#writer.append(entry);
       audit.#copies = await SyslogCopies.open(options.syslog, { directory, log: options.log, durable: () => chain.tail.n, append });
@@ -145,30 +142,14 @@ export class AuditLog implements Audit {
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
     this.#writer.checkWritable();
     this.checkHandedOver();
-    const ids: string[] = [];
-    const uses = new UseRecorder();
-    for (const announced of entry.uses ?? []) uses.take(announced);
-    const effects: Effect[] = [];
-    let said: Partial<AdministrationEntry> = {};
-    this.#running.begin(ids);
+    const administered = new AdministeredWork(this.#options.name, entry);
+    this.#running.begin(administered);
     try {
-      const done = await recordingUses({ uses }, async () =>
-        work((known) => {
-          said = known;
-          const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.soFar() });
-          ids.push(id);
-          return [whenCommitted(step, () => effects.push({ effect: entry.command }))];
-        }),
-      );
-      said = { ...said, ...done.said };
-      return done.value;
-    } catch (error) {
-      said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
-      throw error;
+      return await administered.run(work);
     } finally {
-      const record = { ...entry, ...said, uses: uses.record(), effects: effects.length === 0 ? undefined : effects };
-      await this.#recordOrKeep(record, record, ids).finally(() => {
-        this.#running.end(ids);
+      const record = administered.record();
+      await this.#recordOrKeep(record, record, administered.outboxIds).finally(() => {
+        this.#running.end(administered);
       });
     }
   }
@@ -217,8 +198,8 @@ export class AuditLog implements Audit {
     this.#usesOutside.add(use);
   }
 
-  refuseClient(reason: string, address: string | undefined): void {
-    this.#refused.addClient(reason, address);
+  refuseClient(reason: string, address: string | undefined, client?: RefusedClient): void {
+    this.#refused.addClient(reason, address, client);
   }
 
   refuseSecret(refused: RefusedSecret): void {
@@ -247,6 +228,12 @@ export class AuditLog implements Audit {
     await removeFiles(directory, found.files);
     log.info('files of the audit log are removed', { files: found.files.map(({ name }) => name), lastRecord: found.entry.records });
     return found;
+  }
+
+  /** As in `CheckpointWriter`. */
+  async replaceKey(): Promise<KeyReplaced> {
+    this.#writer.checkWritable();
+    return this.#checkpoints.replaceKey();
   }
 
   /**

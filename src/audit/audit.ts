@@ -1,7 +1,9 @@
 import type { Step } from '../state/step.ts';
 import { AuditedRequest, type Requester } from './audited-request.ts';
+import type { StateChange } from './effect.ts';
 import type { RefusedSecret } from './counted-refusals.ts';
 import type { AdministrationEntry, FilePlace } from './record.ts';
+import type { RefusedClient } from './refused-clients.ts';
 import type { ForwarderStatus } from './syslog/forwarder.ts';
 
 /** Outcome of a request: its result, or the status of an HTTP problem. */
@@ -69,16 +71,20 @@ export interface Audit {
   useOutside(use: string): void;
   /**
    * Records a client that was refused before any operation. `reason` is one of a few fixed texts,
-   * never what the client sent.
+   * never what the client sent. `client`: if it is registered.
    */
-  refuseClient(reason: string, address: string | undefined): void;
+  refuseClient(reason: string, address: string | undefined, client?: RefusedClient): void;
   /** Records that a secret was not compared, since too many wrong ones had come before. */
   refuseSecret(refused: RefusedSecret): void;
 }
 
 export type Administered<T> = { readonly value: T; readonly said?: Partial<AdministrationEntry> };
-/** `settlement` makes the record of a commit's effect, to be part of the same commit. */
-export type AdministrationWork<T> = (settlement: (said: Partial<AdministrationEntry>) => readonly Step[]) => Promise<Administered<T>>;
+/**
+ * Makes the record of a commit's effect, to be part of the same commit. `change`: what to apply
+ * again to an older state store.
+ */
+type AdministrationSettlement = (said: Partial<AdministrationEntry>, change?: StateChange) => readonly Step[];
+export type AdministrationWork<T> = (settlement: AdministrationSettlement) => Promise<Administered<T>>;
 
 /** Used with `audit.enabled: false`. */
 export const noAudit: Audit = {

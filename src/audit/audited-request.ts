@@ -112,8 +112,8 @@ export function auditSteps(effect: string, change?: StateChange): readonly Step<
 }
 
 /** Returns the row of the outbox with the record of an operator's command. */
-export function administrationRow(log: string, entry: AdministrationEntry): AuditOutboxRow {
-  const record = JSON.stringify({ ...entry, effect: entry.command });
+export function administrationRow(log: string, entry: AdministrationEntry, change?: StateChange): AuditOutboxRow {
+  const record = JSON.stringify({ ...entry, effect: entry.command, change });
   return { id: `${log}:${entry.request}:0`, created_at: Date.now(), record };
 }
 
@@ -124,7 +124,8 @@ export function administrationRow(log: string, entry: AdministrationEntry): Audi
 export function administrationStep(
   log: string,
   entry: AdministrationEntry,
+  change?: StateChange,
 ): { readonly id: string; readonly step: Step<'addAuditRecord'> } {
-  const row = administrationRow(log, entry);
+  const row = administrationRow(log, entry, change);
   return { id: row.id, step: step('addAuditRecord', row) };
 }

@@ -1,6 +1,7 @@
-import { createPublicKey, hash } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { auditFiles, fileNumber, type AuditFile } from './file-names.ts';
+import { keyDigest } from './checkpoint.ts';
 import { headOf } from './line-offset.ts';
 import { parseLine } from './line.ts';
 import { readLines } from './read-lines.ts';
@@ -31,11 +32,6 @@ export interface Bundle {
   readonly files: readonly AuditFile[];
   /** SubjectPublicKeyInfo, DER. A bundle cannot vouch for its own keys. */
   readonly publicKeys: readonly Uint8Array[];
-}
-
-/** Returns the SHA-256 of a SubjectPublicKeyInfo, by which keys of checkpoints are named. */
-export function keyDigest(publicKey: Uint8Array): string {
-  return hash('sha256', publicKey, 'hex');
 }
 
 /**

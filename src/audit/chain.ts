@@ -1,14 +1,21 @@
 import { AppendFile } from './append-file.ts';
 import { auditFile, fileName } from './file-names.ts';
 import { chainedLine, entryBody, lineHash } from './line.ts';
+import type { Succession } from './checkpoint-entry.ts';
 import type { Entry, FilePlace, Place } from './record.ts';
+
+/** The key that signs the checkpoints of a file. */
+export interface ChainKey {
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Uint8Array;
+  readonly succession?: Succession | undefined;
+}
 
 export interface ChainOptions {
   readonly directory: string;
   /** Name of the log. */
   readonly log: string;
-  /** SubjectPublicKeyInfo of the checkpoints' key, DER. */
-  readonly publicKey: Uint8Array;
+  readonly key: ChainKey;
   /** A file of at least this length is closed, and the next one is started. */
   readonly rotateBytes: number;
 }
@@ -26,6 +33,8 @@ export interface ChainStart {
   readonly goodBytes: number;
   /** Reason why the file does not continue the existing chain. */
   readonly gap?: string | undefined;
+  /** The key that the file to be continued names: SubjectPublicKeyInfo, DER, base64. */
+  readonly publicKey?: string | undefined;
   /** Time of the last existing record, in milliseconds since the epoch. */
   readonly newestAt?: number | undefined;
 }
@@ -39,6 +48,10 @@ export class Chain {
   #gap: string | undefined;
   #newestAt: number | undefined;
   #file: AppendFile | undefined;
+  /** The key that the next file names. */
+  #key: ChainKey;
+  /** The key that the current file names, base64; undefined if it is not known, or there is no record yet. */
+  #namedKey: string | undefined;
 
   constructor(options: ChainOptions, start: ChainStart) {
     this.#options = options;
@@ -47,6 +60,8 @@ export class Chain {
     this.#goodBytes = start.goodBytes;
     this.#gap = start.gap;
     this.#newestAt = start.newestAt;
+    this.#key = options.key;
+    this.#namedKey = start.goodBytes === 0 ? undefined : start.publicKey;
   }
 
   /** The latest time of a record, in milliseconds since the epoch; the clock may be behind it. */
@@ -70,6 +85,7 @@ export class Chain {
   async write(bodies: readonly string[]): Promise<FilePlace[]> {
     const file = await this.#openFile();
     const isNew = file.size === 0;
+    const key = this.#key;
     const now = new Date();
     const time = now.toISOString();
     const lines: string[] = [];
@@ -85,10 +101,26 @@ export class Chain {
     await file.append(Buffer.from(`${lines.join('\n')}\n`));
     this.#tail = place;
     this.#newestAt = Math.max(now.getTime(), this.#newestAt ?? 0);
-    if (isNew) this.#gap = undefined;
+    if (isNew) {
+      this.#gap = undefined;
+      this.#namedKey = textOf(key);
+    }
     // The records are written: if the file cannot be closed now, the next write tries again.
     if (file.size >= this.#options.rotateBytes) await this.#rotate(file).catch(() => undefined);
     return isNew ? places.slice(1) : places;
+  }
+
+  /** Has the checkpoints that follow signed with this key. A file names one key, so that another one begins a new file. */
+  async useKey(key: ChainKey): Promise<void> {
+    this.#key = key;
+    if (this.#namedKey === undefined || this.#namedKey === textOf(key)) return;
+    const file = await this.#openFile();
+    if (file.size > 0) await this.#rotate(file);
+  }
+
+  /** Whether the current file names this key. */
+  namesKey(key: ChainKey): boolean {
+    return this.#namedKey === textOf(key);
   }
 
   /**
@@ -115,9 +147,9 @@ export class Chain {
   }
 
   #openBody(): string {
-    const { log, publicKey } = this.#options;
-    const key = Buffer.from(publicKey).toString('base64');
-    return entryBody({ kind: 'open', log, file: this.#number, publicKey: key, gap: this.#gap });
+    const { log } = this.#options;
+    const { succession } = this.#key;
+    return entryBody({ kind: 'open', log, file: this.#number, publicKey: textOf(this.#key), succession, gap: this.#gap });
   }
 
   async #rotate(file: AppendFile): Promise<void> {
@@ -132,6 +164,11 @@ export class Chain {
     this.#file = undefined;
     this.#number += 1;
     this.#goodBytes = 0;
+    this.#namedKey = undefined;
     await file.close();
   }
+}
+
+function textOf({ publicKey }: ChainKey): string {
+  return Buffer.from(publicKey).toString('base64');
 }

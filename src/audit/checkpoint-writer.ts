@@ -3,8 +3,10 @@ import type { Logger } from '../telemetry/log.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import type { Chain } from './chain.ts';
+import { KeyGone } from '../token/token.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import type { GroupWriter } from './group-writer.ts';
+import type { CheckpointEntry } from './checkpoint-entry.ts';
 import type { FilePlace } from './record.ts';
 
 /** After a failure, the next checkpoint comes this much later at the earliest. */
@@ -18,12 +20,31 @@ export interface AuditMemory {
   keepHead(head: FilePlace): Promise<void>;
 }
 
+/** The keys of checkpoints, which an operator may replace while the log is written. */
+export interface CheckpointKeys {
+  /** Returns the signer in force. */
+  current(): Promise<CheckpointSigner>;
+  /** Puts another key in force. `destroyFormer`: destroys the one before on the token. */
+  replace(): Promise<{ readonly destroyFormer: () => Promise<void> }>;
+}
+
+/** Result of replacing the key of checkpoints: SubjectPublicKeyInfo of both, DER. */
+export interface KeyReplaced {
+  readonly publicKey: Uint8Array;
+  readonly former: Uint8Array;
+  /** Number of the file that names the new key; undefined if no checkpoint could be made with it yet. */
+  readonly file: number | undefined;
+}
+
 export interface CheckpointOptions {
   /** Name of the log: each of several instances on one state store has its own. */
   readonly name: string;
   readonly checkpointSeconds: number;
   readonly checkpointRecords: number;
+  /** The first signer. */
   readonly signer: CheckpointSigner;
+  /** Absent if the key never changes. */
+  readonly keys?: CheckpointKeys | undefined;
   readonly memory: AuditMemory;
   /** Returns the ends of the token host's account of uses; absent if there is none. */
   readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
@@ -121,6 +142,24 @@ export class CheckpointWriter {
     }
   }
 
+  /**
+   * Has another key sign the checkpoints. The next file names it, and has what the former key says of
+   * it; the former key is destroyed.
+   * @throws {TokenUnavailable}
+   */
+  async replaceKey(): Promise<KeyReplaced> {
+    const { keys } = this.#options;
+    if (keys === undefined) throw new Error('the keys of this log are not replaced');
+    const former = await keys.current();
+    const { destroyFormer } = await keys.replace();
+    // One that is being signed already has the former key.
+    const names = async (): Promise<boolean> => this.#chain.namesKey(await keys.current());
+    for (let tries = 0; tries < 2 && !(await names()); tries += 1) await this.write();
+    await destroyFormer();
+    const file = (await names()) ? this.#chain.file : undefined;
+    return { publicKey: (await keys.current()).publicKey, former: former.publicKey, file };
+  }
+
   /** Ends every pause for a backup once the checkpoint that is being written has ended. */
   async endPauses(): Promise<void> {
     await this.#writing;
@@ -135,19 +174,35 @@ export class CheckpointWriter {
     await this.#writing;
   }
 
+  /** Signs the current end of the chain, with the key that its file names. */
+  async #signTail(): Promise<{ readonly entry: CheckpointEntry; readonly n: number }> {
+    const { name, signer: first, keys, log } = this.#options;
+    const signer = (await keys?.current()) ?? first;
+    const isIntact = await this.#writer.between(async (chain) => {
+      const isUntouched = await chain.leaveIfTouched();
+      await chain.useKey(signer);
+      return isUntouched;
+    });
+    if (!isIntact) log.error('another process changed the audit log; it continues in a new file');
+    const { n, hash } = this.#chain.tail;
+    const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
+    return { entry, n };
+  }
+
   /**
    * Signs the current state of the chain. Records that arrive while the token signs are written
    * before the checkpoint.
    */
   async #sign(): Promise<void> {
-    const { name, signer, memory, accountHeads, log } = this.#options;
+    const { name, memory, accountHeads, log } = this.#options;
     if (!this.#writer.writable) return;
     try {
-      const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
-      if (!isIntact) log.error('another process changed the audit log; it continues in a new file');
-      const { n, hash } = this.#chain.tail;
       const account = await accountHeads?.();
-      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
+      // Another instance may replace the key at this moment, and destroy this one.
+      const { entry, n } = await this.#signTail().catch(async (error: unknown) => {
+        if (!(error instanceof KeyGone)) throw error;
+        return this.#signTail();
+      });
       const place = await this.#writer.append({ ...entry, account });
       this.#covered = n;
       this.#last = place;

@@ -9,11 +9,6 @@ export interface CompareOptions {
   readonly explained: ReadonlySet<string>;
   /** Uses since this time (milliseconds since the epoch) may not have their record yet. */
   readonly recentFrom: number;
-  /**
-   * False if older files of the log are archived: uses from before its first record are then not
-   * checked.
-   */
-  readonly isFromBeginning: boolean;
 }
 
 /** A use in the token host's account that has no record in the audit log. */
@@ -24,7 +19,7 @@ export interface UnrecordedUse {
   readonly line: number;
   /** Its name for the option `--explained`. */
   readonly place: string;
-  /** Time of the service's next start: a crash may have prevented the record. */
+  /** Time of the service's next start: a crash, or a full disk, may have prevented the record. */
   readonly startedAgain?: string | undefined;
 }
 
@@ -68,12 +63,12 @@ const namedMax = 1000;
  * the use.
  */
 const slackMs = 600_000;
-/** Longest time between a use and its record: an older use is not explained by a crash. */
+/** Longest time between a use and its record: an older use is not explained by a start. */
 const cutMs = 300_000;
 
 /**
- * Compares the token host's account of uses with the records of the audit log in one pass over
- * both.
+ * Compares the token host's account of uses with the records of the audit log, or of the logs of all daemons that share the host, in one
+ * pass over all.
  */
 export class AccountComparison {
   readonly #options: CompareOptions;
@@ -84,7 +79,7 @@ export class AccountComparison {
   readonly #bad: BadPlace[] = [];
   readonly #services: Record<string, number> = {};
   readonly #unrecorded: UnrecordedUse[] = [];
-  #beginMs: number | undefined;
+  #beginMs = 0;
   #lastRecordMs = 0;
   #lines = 0;
   #recorded = 0;
@@ -94,16 +89,28 @@ export class AccountComparison {
   /** @throws the error of the file system if the directory cannot be read */
   constructor(directory: string, options: CompareOptions) {
     this.#options = options;
-    this.#beginMs = options.isFromBeginning ? 0 : undefined;
     for (const [chain, entries] of accountChains(directory)) {
       this.#chains.set(chain, { entries, ahead: undefined, n: 0, hashes: new Map() });
     }
   }
 
-  /** Takes the next record of the log. */
+  /**
+   * Returns what the reader of a log tells each record.
+   * @param isFromBeginning false if older files of the log are archived: uses from before its first record are then not checked
+   * @param pass takes the record at its turn, if there are several logs
+   */
+  readerOf(isFromBeginning: boolean, pass = async (record: Line): Promise<void> => this.take(record)): (record: Line) => Promise<void> {
+    let isFirst = true;
+    return async (record) => {
+      if (isFirst && !isFromBeginning) this.#beginMs = Math.max(this.#beginMs, Date.parse(record.time));
+      isFirst = false;
+      await pass(record);
+    };
+  }
+
+  /** Takes the next record of the log, or of several logs in the order of their times. */
   async take(record: Line): Promise<void> {
     const time = Date.parse(record.time);
-    this.#beginMs ??= time;
     await this.#readUntil(time);
     if (record.kind === 'start') this.#markCut(record.time);
     if (record.kind === 'checkpoint') for (const head of record.account ?? []) await this.#checkHead(head, record.n);
@@ -185,7 +192,7 @@ export class AccountComparison {
     }
     if (this.#options.explained.has(`${entry.chain}:${entry.said.n}`)) this.#explainedCount += 1;
     else if (this.#recent.has(use)) this.#recorded += 1;
-    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0)) {
+    else if (Date.parse(entry.said.time) >= this.#beginMs) {
       const same = this.#pending.get(use) ?? [];
       same.push({ entry, use });
       this.#pending.set(use, same);

@@ -4,6 +4,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import { Effect } from './effect.ts';
 import { auditFiles, type AuditFile } from './file-names.ts';
+import type { CertificateDetails } from './record.ts';
 import { headOf, lastLineWith } from './line-offset.ts';
 import { readLines } from './read-lines.ts';
 import { newestKey, StorePlaces, type StorePlace } from './store-place.ts';
@@ -23,6 +24,11 @@ export interface Lacking {
   readonly roles: readonly string[] | undefined;
   /** `keyReference.reference`. */
   readonly key: string | undefined;
+  /** For `client add`: whether the key could have been revoked before. */
+  readonly again?: boolean | undefined;
+  /** For `client add`: the certificate, and the own CA that issued it, if one did. */
+  readonly authority?: string | undefined;
+  readonly certificate?: CertificateDetails | undefined;
   readonly usedToken: { readonly id: string; readonly until: number } | undefined;
   readonly effect: Effect;
 }
@@ -65,6 +71,9 @@ const Line = z.looseObject({
   spki: z.string().optional(),
   roles: z.array(z.string()).optional(),
   key: z.string().optional(),
+  again: z.boolean().optional(),
+  authority: z.string().optional(),
+  certificate: z.object({ serialNumber: z.string(), subject: z.string(), notBefore: z.string(), notAfter: z.string() }).optional(),
   identityToken: z.looseObject({ used: z.object({ id: z.string(), until: z.number() }).optional() }).optional(),
   effects: z.array(Effect).optional(),
 });
@@ -212,9 +221,10 @@ class LogSince {
   }
 }
 
-function lackingOf({ n, time, operation, command, client, tenant, spki, roles, key, identityToken }: Line): (effect: Effect) => Lacking {
-  const by = operation ?? command ?? 'unknown';
-  return (effect) => ({ record: n, time, by, client, tenant, spki, roles, key, usedToken: identityToken?.used, effect });
+function lackingOf({ n, operation, command, identityToken, ...line }: Line): (effect: Effect) => Lacking {
+  const { time, client, tenant, spki, roles, key, again, authority, certificate } = line;
+  const said = { time, client, tenant, spki, roles, key, again, authority, certificate };
+  return (effect) => ({ ...said, record: n, by: operation ?? command ?? 'unknown', usedToken: identityToken?.used, effect });
 }
 
 function lineOf(bytes: Buffer): Line | undefined {

@@ -1,13 +1,14 @@
 import type { Logger } from '../telemetry/log.ts';
 import type { RefusedEntry, WrongSecretsEntry } from './record.ts';
-import { RefusedClients } from './refused-clients.ts';
+import { RefusedClients, type RefusedClient } from './refused-clients.ts';
 
 /** A secret that was not compared: the facts of its record. */
 export type RefusedSecret = Omit<WrongSecretsEntry, 'kind' | 'count' | 'since'>;
 
 /**
  * Refusals that anybody can cause at will. They are counted, so that they cannot fill the disk: one
- * record a minute for each reason, and for each client or tenant whose secrets are not compared.
+ * record a minute for each reason and registered client, and for each client or tenant whose secrets
+ * are not compared.
  */
 export class CountedRefusals {
   readonly #append: (entry: RefusedEntry | WrongSecretsEntry) => Promise<unknown>;
@@ -20,8 +21,8 @@ export class CountedRefusals {
     this.#log = log;
   }
 
-  addClient(reason: string, address: string | undefined): void {
-    this.#clients.add(reason, address);
+  addClient(reason: string, address: string | undefined, client?: RefusedClient): void {
+    this.#clients.add(reason, address, client);
   }
 
   addSecret(refused: RefusedSecret): void {
@@ -31,6 +32,8 @@ export class CountedRefusals {
   /** Writes the records of what came since the last call; what cannot be written is kept. */
   async write(): Promise<void> {
     for (const entry of this.#clients.take()) {
+      const { reason, client, tenant, count } = entry;
+      if (client !== undefined) this.#log.warn('a registered client is refused', { reason, client, tenant, requests: count });
       await this.#append(entry).catch(() => {
         this.#clients.putBack(entry);
       });

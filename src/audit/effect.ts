@@ -18,6 +18,21 @@ export const StateChange = z.discriminatedUnion('kind', [
     date: Milliseconds,
     notAfter: Milliseconds,
   }),
+  z.object({
+    kind: z.literal('client revocation'),
+    /** Revocation date as in CRLs. */
+    date: Milliseconds,
+    /** Certificates of the service's own CA of clients; serial numbers are hexadecimal. */
+    certificates: z.array(z.object({ authority: z.string(), serialNumber: z.string(), notAfter: Milliseconds })),
+    // Absent in records of earlier versions.
+    /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
+    publicKey: z.string().optional(),
+    /** When the client was revoked, and when it had been registered. */
+    at: Milliseconds.optional(),
+    registered: Milliseconds.optional(),
+    /** End of the newest certificate of its key that was known; null if none was. */
+    notAfter: Milliseconds.nullable().optional(),
+  }),
   z.object({ kind: z.literal('key end'), state: z.enum(['CONSUMED', 'REMOVED']) }),
   // `identity`: the key is that of a digital identity, which has this reference in the state store.
   z.object({ kind: z.literal('password'), identity: z.string().optional() }),

@@ -1,7 +1,7 @@
 import type { AuditFile } from './file-names.ts';
-import { readLines } from './read-lines.ts';
 import { csvHeading, csvLine } from './csv.ts';
-import { isWanted, recordIn, type RecordFilter } from './record-filter.ts';
+import type { RecordFilter } from './record-filter.ts';
+import { wantedRecords } from './wanted-records.ts';
 
 export type RecordFormat = 'csv' | 'jsonl';
 
@@ -12,6 +12,8 @@ export interface ExportSummary {
 }
 
 const malformedMax = 1000;
+/** Length from which text is written. */
+const writtenLength = 1 << 16;
 
 /**
  * Writes records as text, in order. JSON lines are the exact lines of the log. It verifies nothing.
@@ -26,25 +28,19 @@ export async function exportRecords(
 ): Promise<ExportSummary> {
   const malformed: string[] = [];
   let records = 0;
-  let bytesRead = 0;
   let waiting = format === 'csv' ? csvHeading : '';
-  for (const file of files) {
-    let number = 0;
-    for await (const { bytes, isWhole } of readLines(file.path)) {
-      number += 1;
-      bytesRead += bytes.length + 1;
-      // The service may be writing the last line of the newest file.
-      if (!isWhole && file === files.at(-1)) break;
-      const record = isWhole ? recordIn(bytes) : undefined;
-      if (record === undefined && malformed.length < malformedMax) malformed.push(`${file.name}, line ${number}: it is not a record`);
-      if (record === undefined || !isWanted(bytes, record, filter)) continue;
-      records += 1;
-      waiting += format === 'csv' ? csvLine(record) : `${bytes.toString('utf8')}\n`;
-      if (waiting.length < 1 << 16) continue;
-      await write(waiting);
-      waiting = '';
-      progress(bytesRead);
-    }
+  const reports = {
+    ...{ progress, parsesAll: true },
+    malformed: (line: string): void => {
+      if (malformed.length < malformedMax) malformed.push(line);
+    },
+  };
+  for await (const { record, line } of wantedRecords(files, filter, reports)) {
+    records += 1;
+    waiting += format === 'csv' ? csvLine(record) : `${line.toString('utf8')}\n`;
+    if (waiting.length < writtenLength) continue;
+    await write(waiting);
+    waiting = '';
   }
   await write(waiting);
   return { records, malformed };

@@ -1,6 +1,6 @@
 import type { AuditFile } from './file-names.ts';
-import { readLines } from './read-lines.ts';
-import { isWanted, mayBeWanted, recordIn, type RecordFilter, type WrittenRecord } from './record-filter.ts';
+import type { RecordFilter, WrittenRecord } from './record-filter.ts';
+import { wantedRecords } from './wanted-records.ts';
 
 export interface FoundRecords {
   /** The newest of them, in the order of the log. */
@@ -14,8 +14,7 @@ export interface FoundRecords {
 const malformedMax = 100;
 
 /**
- * Finds records in files of any size, and keeps the newest `most` of them. It reads all of the log,
- * since the clock may have been set back, and verifies nothing.
+ * Finds records in files of any size, and keeps the newest `most` of them. It verifies nothing.
  * @param progress receives the number of bytes read
  */
 export async function findRecords(
@@ -23,29 +22,18 @@ export async function findRecords(
   filter: RecordFilter,
   { most, progress }: { readonly most: number; readonly progress: (bytes: number) => void },
 ): Promise<FoundRecords> {
-  const maybe = mayBeWanted(filter);
   const malformed: string[] = [];
   const newest: WrittenRecord[] = [];
   let count = 0;
-  let bytesRead = 0;
-  for (const file of files) {
-    let number = 0;
-    for await (const { bytes, isWhole } of readLines(file.path)) {
-      number += 1;
-      bytesRead += bytes.length + 1;
-      if (number % 4096 === 0) progress(bytesRead);
-      // The service may be writing the last line of the newest file.
-      if (!isWhole && file === files.at(-1)) break;
-      if (!maybe(bytes)) continue;
-      const record = isWhole ? recordIn(bytes) : undefined;
-      if (record === undefined) {
-        if (malformed.length < malformedMax) malformed.push(`${file.name}, line ${number}: it is not a record`);
-        continue;
-      }
-      if (!isWanted(bytes, record, filter)) continue;
-      newest[count % most] = record;
-      count += 1;
-    }
+  const reports = {
+    ...{ progress, parsesAll: false },
+    malformed: (line: string): void => {
+      if (malformed.length < malformedMax) malformed.push(line);
+    },
+  };
+  for await (const { record } of wantedRecords(files, filter, reports)) {
+    newest[count % most] = record;
+    count += 1;
   }
   const oldest = count > most ? count % most : 0;
   return { records: [...newest.slice(oldest), ...newest.slice(0, oldest)], count, malformed };

@@ -1,7 +1,7 @@
 import type { ChainStart } from './chain.ts';
 import { auditFiles, type AuditFile } from './file-names.ts';
 import { lastLineWith } from './line-offset.ts';
-import { beginning, lineHash } from './line.ts';
+import { beginning, lineHash, parseLine } from './line.ts';
 import { readLines } from './read-lines.ts';
 import type { FilePlace, Place } from './record.ts';
 
@@ -53,7 +53,7 @@ export async function findTail(directory: string, known: FilePlace | undefined):
   const { file, scan } = newest;
   // A crash between two files leaves the old one closed and the new one empty or missing.
   if (scan.isClosed || highest > file.number) return { tail: scanned, file: file.number + 1, goodBytes: 0, cutBytes: emptyCutBytes };
-  return { tail: scanned, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes };
+  return { tail: scanned, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes, publicKey: await keyNamedBy(file) };
 }
 
 function gapWithoutLog(known: FilePlace | undefined): string | undefined {
@@ -65,6 +65,15 @@ function gapOf({ damagedAt, hashOfKnown }: Scan, tail: Place, known: FilePlace |
   if (known === undefined) return undefined;
   if (known.n > tail.n) return `the log ended at record ${tail.n}; the state store knows it up to record ${known.n}`;
   if (hashOfKnown !== undefined && hashOfKnown !== known.hash) return `record ${known.n} is not the one known to the state store`;
+  return undefined;
+}
+
+/** Returns the key that the first record of a file names, base64. */
+async function keyNamedBy({ path }: AuditFile): Promise<string | undefined> {
+  for await (const { bytes, isWhole } of readLines(path)) {
+    const record = isWhole ? parseLine(bytes) : '';
+    return typeof record !== 'string' && record.kind === 'open' ? record.publicKey : undefined;
+  }
   return undefined;
 }
 

@@ -67,12 +67,12 @@ export class GroupWriter {
     return oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000;
   }
 
-  /** @throws {Refusal} STORE_FULL if the last write failed, or after `close` */
+  /** Call it before anything is done. @throws {NotWritable} if the last write failed, or after `close` */
   checkWritable(): void {
-    if (this.#isClosed) throw unwritable('it is closed');
+    if (this.#isClosed) throw new NotWritable('it is closed');
     if (this.#outage === undefined) return;
     this.#outage.refused += 1;
-    throw unwritable(this.#outage.reason);
+    throw new NotWritable(this.#outage.reason);
   }
 
   /** Returns once the record is on disk. @throws {Refusal} STORE_FULL */
@@ -195,6 +195,16 @@ export class GroupWriter {
   }
 }
 
+const unwritten = 'the audit log cannot be written';
+
 function unwritable(reason: string): Refusal {
-  return new Refusal('STORE_FULL', { message: 'the audit log cannot be written', cause: reason });
+  return new Refusal('STORE_FULL', { message: unwritten, cause: reason });
+}
+
+/** Refuses what must be recorded while nothing can be recorded: nothing was done. */
+export class NotWritable extends Refusal {
+  constructor(reason: string) {
+    super('STORE_FULL', { message: unwritten, cause: reason });
+    this.name = 'NotWritable';
+  }
 }

@@ -29,6 +29,9 @@ const Count = z.int().nonnegative();
 
 const place = { n: z.int().positive(), time: Time, previous: Hash };
 
+/** As in an opening record. */
+export const Succession = z.strictObject({ former: z.base64(), time: Time, signature: z.base64() });
+
 const Line = z.discriminatedUnion('kind', [
   z.looseObject({ ...place, kind: z.literal('request'), uses: z.array(z.string()).optional() }),
   z.looseObject({ ...place, kind: z.literal('administration'), uses: z.array(z.string()).optional() }),
@@ -44,6 +47,8 @@ const Line = z.discriminatedUnion('kind', [
     log: z.string(),
     file: Count,
     publicKey: z.base64(),
+    /** Absent in logs of earlier versions. */
+    succession: Succession.optional(),
     gap: z.string().optional(),
   }),
   z.strictObject({

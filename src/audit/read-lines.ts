@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 const chunkBytes = 1 << 20;
 /** Far longer than any record: a hundred digests take 10 kB. */
-const maxLineBytes = 1 << 20;
+export const maxLineBytes = 1 << 20;
 
 export interface ReadLine {
   /** Without its line feed. */

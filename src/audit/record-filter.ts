@@ -1,3 +1,4 @@
+import { resultCodes } from '../result-codes.ts';
 import { headOf } from './line-offset.ts';
 
 /** A record as it is written, whatever its kind. */
@@ -40,15 +41,25 @@ export function outcomeFilter(text: string): OutcomeFilter | undefined {
  */
 export function mayBeWanted({ since, until, client, tenant, key, request, outcome }: RecordFilter): (line: Buffer) => boolean {
   const members = [client, tenant, key, request].flatMap((text) => (text === undefined ? [] : [JSON.stringify(text)]));
-  const texts = [...members, ...textOf(outcome)].map((text) => Buffer.from(text));
+  const texts = members.map((text) => Buffer.from(text));
+  const ends = textsOf(outcome).map((text) => Buffer.from(text));
   const isTimed = since !== undefined || until !== undefined;
-  return (line) => texts.every((text) => line.includes(text)) && (!isTimed || isInTime(line, since, until));
+  return (line) =>
+    texts.every((text) => line.includes(text)) &&
+    (ends.length === 0 || ends.some((text) => line.includes(text))) &&
+    (!isTimed || isInTime(line, since, until));
 }
 
-/** What the line of each record with this outcome has. */
-function textOf(outcome: OutcomeFilter | undefined): string[] {
+/** The line of each record with this outcome has one of these; empty if it may have any. */
+function textsOf(outcome: OutcomeFilter | undefined): string[] {
   if (typeof outcome !== 'object') return [];
-  return ['status' in outcome ? `"status":${outcome.status}` : `"minor":${outcome.minor}`];
+  if ('status' in outcome) return [`"status":${outcome.status}`];
+  return [`"minor":${outcome.minor}`, ...(isOfOutages(outcome) ? ['"kind":"outage"'] : [])];
+}
+
+/** 2/243: requests of an outage of the log have one record together. */
+function isOfOutages({ major, minor }: { readonly major: number; readonly minor: number }): boolean {
+  return resultCodes.STORE_FULL.major === major && resultCodes.STORE_FULL.minor === minor;
 }
 
 /** Returns the record of a line; undefined if the line has none. */
@@ -87,11 +98,12 @@ function isInTime(line: Buffer, since: number | undefined, until: number | undef
   return (since === undefined || time >= since) && (until === undefined || time < until);
 }
 
-const refusals: ReadonlySet<unknown> = new Set(['refused-clients', 'wrong-secrets']);
+const refusals: ReadonlySet<unknown> = new Set(['refused-clients', 'wrong-secrets', 'outage']);
 
 function endedWith({ kind, major, minor, status, fault }: WrittenRecord, outcome: OutcomeFilter): boolean {
   const isRefused = refusals.has(kind) || status !== undefined || fault !== undefined || (major !== undefined && major !== 0);
   if (outcome === 'refused') return isRefused;
   if (outcome === 'success') return !isRefused && (major === 0 || kind === 'administration');
-  return 'status' in outcome ? status === outcome.status : major === outcome.major && minor === outcome.minor;
+  if ('status' in outcome) return status === outcome.status;
+  return (major === outcome.major && minor === outcome.minor) || (kind === 'outage' && isOfOutages(outcome));
 }

@@ -1,4 +1,4 @@
-import type { AccountHead } from '../token/account-files.ts';
+import type { CheckpointEntry, Succession } from './checkpoint-entry.ts';
 import type { Effect } from './effect.ts';
 
 /**
@@ -134,6 +134,12 @@ export interface AdministrationEntry {
   readonly newestRecord?: string | undefined;
   /** For `state copy`: the stores, and the number of rows that were copied and compared. */
   readonly copied?: { readonly from: string; readonly to: string; readonly rows: number } | undefined;
+  /**
+   * For `token accept`: the token that the service goes on with, the number of the MAC key on it
+   * (`token/mac-generation.ts`), and how many keys of callers and digital identities were left
+   * behind.
+   */
+  readonly accepted?: AcceptedToken | undefined;
   /** The approval that the command had, or that the record is about. */
   readonly approval?: ApprovalDetails | undefined;
   /** For a change of a key's purpose: its CKA_ID before, and the purpose. */
@@ -144,6 +150,14 @@ export interface AdministrationEntry {
   readonly fault?: string | undefined;
   /** Changes committed to the state store if a crash or a full disk prevented its own record. */
   readonly replayed?: string | undefined;
+}
+
+export interface AcceptedToken {
+  readonly label: string;
+  readonly serial: string;
+  readonly macKey: number;
+  readonly keys: number;
+  readonly identities: number;
 }
 
 /** What a record says of a command that a second user approves. */
@@ -177,6 +191,11 @@ export interface RefusedEntry {
   readonly since: string;
   /** Address of the first of them. */
   readonly address: string | undefined;
+  /** The client, if it is registered; absent in records of earlier versions. */
+  readonly client?: string | undefined;
+  readonly tenant?: string | undefined;
+  /** First 16 hexadecimal digits of the SHA-256 of the client's SubjectPublicKeyInfo. */
+  readonly spki?: string | undefined;
 }
 
 /**
@@ -195,34 +214,6 @@ export interface WrongSecretsEntry {
   readonly since: string;
 }
 
-export interface CheckpointEntry {
-  readonly kind: 'checkpoint';
-  readonly checkpoint: Checkpoint;
-  /**
-   * Number of the last record that the state store is known to hold as its place in the log; 0:
-   * none.
-   */
-  readonly kept: number;
-  /** ECDSA-Sig-Value (RFC 3279 §2.2.3), base64. */
-  readonly signature: string;
-  /**
-   * Ends of the chains of the token host's account of uses, at this point or later. The next
-   * checkpoint covers them.
-   */
-  readonly account?: readonly AccountHead[] | undefined;
-}
-
-/** Content of a checkpoint's signature: the log up to and including one record. */
-export interface Checkpoint {
-  /** Name of the log. */
-  readonly log: string;
-  /** Number of the last record that it covers: the count of all records so far. */
-  readonly records: number;
-  /** Hash of that record's line. */
-  readonly hash: string;
-  readonly time: string;
-}
-
 /** The first record of each file. */
 export interface OpenEntry {
   readonly kind: 'open';
@@ -231,6 +222,8 @@ export interface OpenEntry {
   readonly file: number;
   /** SubjectPublicKeyInfo of the key that signs the checkpoints of this file, DER, base64. */
   readonly publicKey: string;
+  /** What the key before it says of this key; absent if there was none, or the token had lost it. */
+  readonly succession?: Succession | undefined;
   /** Reason why this file does not continue the one before it. */
   readonly gap?: string | undefined;
 }

@@ -46,7 +46,7 @@ interface Progress {
  */
 export async function searchBack(directory: string, search: Search): Promise<SearchResult> {
   const progress: Progress = { records: [], bytes: 0, deadline: performance.now() + search.maxMs, lastNumber: undefined };
-  for (const { path } of (await auditFiles(directory)).toReversed()) {
+  for (const { path, name } of (await auditFiles(directory)).toReversed()) {
     const handle = await open(path, 'r');
     try {
       const first = await firstHead(handle);
@@ -54,6 +54,7 @@ export async function searchBack(directory: string, search: Search): Promise<Sea
       const end = await searchFile(handle, search, progress);
       if (end === 'older') return { records: progress.records, continueBefore: undefined };
       if (end === 'bound') return { records: progress.records, continueBefore: progress.lastNumber };
+      if (end === 'damaged') progress.records.push({ damaged: `${name}: its end has no record, and the rest of it was not searched` });
     } finally {
       await handle.close();
     }
@@ -71,19 +72,34 @@ function isAfter({ n, time }: LineHead, { before, until }: Search): boolean {
   return (before !== undefined && n >= before) || (until !== undefined && time >= until);
 }
 
-/** Returns `older` at a record before the time, and `bound` where the search must end. */
-async function searchFile(handle: FileHandle, search: Search, progress: Progress): Promise<'older' | 'bound' | 'all'> {
+/**
+ * Returns `older` at a record before the time, `bound` where the search must end, and `damaged` where
+ * it must and there has been no record from which another search could continue.
+ */
+async function searchFile(handle: FileHandle, search: Search, progress: Progress): Promise<'older' | 'bound' | 'damaged' | 'all'> {
   const maybe = mayBeWanted(search);
+  let hasRecord = false;
   for await (const line of linesBack(handle, progress)) {
-    const head = headOf(line);
+    const head = line === undefined ? undefined : headOf(line);
+    hasRecord ||= head !== undefined;
     if (head !== undefined && isAfter(head, search)) continue;
     if (head !== undefined && search.since !== undefined && head.time < search.since) return 'older';
-    if (progress.lastNumber !== undefined && (progress.records.length >= search.most || isOver(search, progress))) return 'bound';
+    const isFull = progress.records.length >= search.most;
+    if (isFull || isOver(search, progress)) {
+      if (isFull && head !== undefined) progress.lastNumber ??= head.n + 1;
+      if (progress.lastNumber !== undefined) return 'bound';
+      if (line === undefined && !hasRecord) return 'damaged';
+      if (isFull) continue;
+    }
     progress.lastNumber = head?.n ?? progress.lastNumber;
-    if (!maybe(line)) continue;
+    if (line === undefined || !maybe(line)) continue;
     const record = recordIn(line);
-    if (record === undefined) progress.records.push({ damaged: line.toString('utf8', 0, headBytes) });
-    else if (isWanted(line, record, search)) progress.records.push(record);
+    if (record !== undefined) {
+      if (isWanted(line, record, search)) progress.records.push(record);
+      // An earlier search has shown what is after the first record of this one.
+    } else if (search.before === undefined || progress.lastNumber !== undefined) {
+      progress.records.push({ damaged: line.toString('utf8', 0, headBytes) });
+    }
   }
   return 'all';
 }
@@ -92,8 +108,8 @@ function isOver({ maxBytes }: Search, { bytes, deadline }: Progress): boolean {
   return bytes > maxBytes || performance.now() > deadline;
 }
 
-/** The complete lines of a file, the last one first. */
-async function* linesBack(handle: FileHandle, progress: Progress): AsyncGenerator<Buffer> {
+/** The complete lines of a file, the last one first, and undefined after each part that was read. */
+async function* linesBack(handle: FileHandle, progress: Progress): AsyncGenerator<Buffer | undefined> {
   let rest = Buffer.alloc(0);
   // What follows the last line feed is not a complete line.
   let isIncomplete = true;
@@ -109,6 +125,7 @@ async function* linesBack(handle: FileHandle, progress: Progress): AsyncGenerato
     }
     rest = bytes.length > lineMaxBytes ? bytes.subarray(0, lineMaxBytes + 1) : bytes;
     end = start;
+    if (end > 0) yield undefined;
   }
   if (!isIncomplete && rest.length > 0) yield rest;
 }

@@ -104,6 +104,7 @@ export function recordingToken(token: Token, outside: (use: string) => void): To
     claimKey: async (id, claim) => token.claimKey(id, claim),
     random: async (bytes) => token.random(bytes),
     listKeys: async () => token.listKeys(),
+    findKeys: async (ids) => token.findKeys(ids),
   };
 }
 

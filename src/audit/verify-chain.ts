@@ -1,12 +1,14 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
-import { checkpointVerifies } from './checkpoint.ts';
+import type { KeyObject } from 'node:crypto';
+import { checkpointVerifies, keyDigest } from './checkpoint.ts';
 import { fileName } from './file-names.ts';
 import { beginning, isCanonicalBase64, type Line } from './line.ts';
 import type { LogLine } from './log-lines.ts';
-import type { Checkpoint, Place } from './record.ts';
+import type { Checkpoint } from './checkpoint-entry.ts';
+import type { Place } from './record.ts';
+import { checkpointKeyIn, keyObjectOf, successionVerifies } from './succession.ts';
 
 export interface Expected {
-  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. */
+  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them by their own word. */
   readonly publicKeys: readonly Uint8Array[];
   /**
    * Places that the log must contain: the last checkpoint in the state store, and any that were
@@ -17,9 +19,20 @@ export interface Expected {
   readonly fromBeginning: boolean;
 }
 
+/** A key and the checkpoints that it verified. */
+export interface KeyUse {
+  /** SHA-256 of the SubjectPublicKeyInfo, hexadecimal. */
+  readonly sha256: string;
+  checkpoints: number;
+  /** Number of the first record of the first file that names it. */
+  readonly from: number;
+  /** Number of the last record that it covers; 0: none. */
+  to: number;
+}
+
 /** Verifies a chain line by line. */
 export class ChainCheck {
-  readonly #keys: ReadonlyMap<string, KeyObject>;
+  readonly #keys: Map<string, KeyObject>;
   readonly #heads: ReadonlyMap<number, string>;
   readonly #fromBeginning: boolean;
   #last: Place | undefined;
@@ -27,6 +40,8 @@ export class ChainCheck {
   #key: KeyObject | undefined;
   /** Hashes of the records since the last covered one, inclusive. */
   readonly #uncovered = new Map<number, string>();
+  /** The keys that files name, in order. */
+  readonly keys: KeyUse[] = [];
   checkpoints = 0;
   covered: Checkpoint | undefined;
   /** Place before the first record that was read. */
@@ -36,7 +51,7 @@ export class ChainCheck {
   readonly #removals: Extract<Line, { kind: 'removal' }>[] = [];
 
   constructor({ publicKeys, heads, fromBeginning }: Expected) {
-    this.#keys = new Map(publicKeys.map((key) => [Buffer.from(key).toString('base64'), keyOf(key)]));
+    this.#keys = new Map(publicKeys.map((key) => [Buffer.from(key).toString('base64'), keyObjectOf(key)]));
     this.#heads = new Map(heads.map(({ n, hash }) => [n, hash]));
     this.#fromBeginning = fromBeginning;
     this.#last = fromBeginning ? beginning : undefined;
@@ -108,8 +123,23 @@ export class ChainCheck {
     if (record.file !== file.number) return `it is the first record of ${fileName(record.file)}`;
     if (this.#log !== undefined && record.log !== this.#log) return `it belongs to another log, ${record.log}`;
     this.#log = record.log;
+    this.#follow(record);
     this.#key = this.#keys.get(record.publicKey);
-    return this.#key === undefined ? 'its checkpoint key is not trusted' : undefined;
+    if (this.#key === undefined) return 'its checkpoint key is not trusted';
+    const sha256 = keyDigest(Buffer.from(record.publicKey, 'base64'));
+    if (this.keys.at(-1)?.sha256 !== sha256) this.keys.push({ sha256, checkpoints: 0, from: record.n, to: 0 });
+    return undefined;
+  }
+
+  /** Trusts the key of a file that a trusted key has named as the next. */
+  #follow({ publicKey, succession }: Extract<Line, { kind: 'open' }>): void {
+    if (succession === undefined || this.#keys.has(publicKey)) return;
+    const former = this.#keys.get(succession.former);
+    const next = Buffer.from(publicKey, 'base64');
+    if (former === undefined || !successionVerifies(succession, next, former)) return;
+    // Who has the former key can have signed anything.
+    const key = checkpointKeyIn(next);
+    if (key !== undefined) this.#keys.set(publicKey, key);
   }
 
   #checkpoint(record: Extract<Line, { kind: 'checkpoint' }>): string | undefined {
@@ -121,6 +151,11 @@ export class ChainCheck {
     const isOlder = !this.#fromBeginning && this.covered === undefined && checkpoint.records < (this.#uncovered.keys().next().value ?? 0);
     if (covered !== checkpoint.hash && !isOlder) return `the record ${checkpoint.records} that it covers is not the one in the log`;
     this.checkpoints += 1;
+    const use = this.keys.at(-1);
+    if (use !== undefined) {
+      use.checkpoints += 1;
+      use.to = checkpoint.records;
+    }
     this.covered = checkpoint;
     for (const n of this.#uncovered.keys()) {
       if (n >= checkpoint.records) break;
@@ -136,8 +171,4 @@ export class ChainCheck {
 
 function isAfter(record: Line, next: LogLine | undefined): next is LogLine & { readonly record: Line } {
   return next !== undefined && typeof next.record !== 'string' && next.record.n === record.n + 1;
-}
-
-function keyOf(publicKey: Uint8Array): KeyObject {
-  return createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
 }

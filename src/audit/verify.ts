@@ -1,11 +1,12 @@
 import { auditFiles, fileName, type AuditFile } from './file-names.ts';
 import { logLines, type LogLine } from './log-lines.ts';
-import type { Checkpoint, Place } from './record.ts';
-import { ChainCheck } from './verify-chain.ts';
+import type { Checkpoint } from './checkpoint-entry.ts';
+import type { Place } from './record.ts';
+import { ChainCheck, type KeyUse } from './verify-chain.ts';
 import type { Line } from './line.ts';
 
 export interface VerifyOptions {
-  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. */
+  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them by their own word. */
   readonly publicKeys: readonly Uint8Array[];
   /**
    * Places that the log must contain: the last checkpoint in the state store, and any that were
@@ -34,6 +35,8 @@ export interface VerifyResult {
   /** Lines read, up to the bad place. */
   readonly records: number;
   readonly checkpoints: number;
+  /** The keys that the files name, in order, and what they verified. */
+  readonly keys: readonly KeyUse[];
   /** Content of the last checkpoint's signature. */
   readonly covered: Checkpoint | undefined;
   /** Number of the first record. */
@@ -82,6 +85,7 @@ export async function verifyAuditLog(
     files: files.length,
     records,
     checkpoints: chain.checkpoints,
+    keys: chain.keys,
     covered: chain.covered,
     first: chain.first,
     last: chain.last,

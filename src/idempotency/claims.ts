@@ -57,10 +57,17 @@ export class Claims {
   }
 
   /**
-   * Claims a request, or returns the existing row if the request was claimed before.
+   * Claims a request, or returns the existing row if the request was claimed before, also that of
+   * one of `formerIds`. `other key`: the key was replaced, and the request must be claimed under the
+   * present one.
    * @throws {KeptAnswersFull} if it was not claimed, and the bytes already kept reach `room`
    */
-  async claim({ id, fingerprint, client }: RequestSecrets, claim: string, room: KeptBytes): Promise<'claimed' | Selectable<KeptAnswerRow>> {
+  async claim(
+    { id, fingerprint, client, key }: RequestSecrets,
+    formerIds: readonly string[],
+    claim: string,
+    room: KeptBytes,
+  ): Promise<'claimed' | 'other key' | Selectable<KeptAnswerRow>> {
     for (let isSwept = false; ; isSwept = true) {
       const now = this.#store.now();
       const { counter } = this;
@@ -73,8 +80,10 @@ export class Claims {
         client,
         counter,
         room,
+        sealedBy: key.id,
+        formerIds,
       });
-      if (found === 'claimed' || !('full' in found)) return found;
+      if (typeof found === 'string' || !('full' in found)) return found;
       const fullMs = found.until - this.#store.now();
       // Expired rows make room once they are deleted.
       if (isSwept || fullMs > 0) throw new KeptAnswersFull(found.full, Math.max(0, fullMs));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenMac } from '../sealed-parts/part-cipher.ts';
+import type { SealingKey, SealingKeys } from '../sealed-parts/sealing-keys.ts';
 import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
@@ -8,7 +8,7 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import { answerOf, areSame, formOf, type AnswerForm } from './answer-form.ts';
 import { readAnswer } from './answer-parts.ts';
 import { Claims, KeptAnswersFull } from './claims.ts';
-import { RequestSecrets, type RepeatableRequest } from './request-secrets.ts';
+import { formerIds, nameOf, RequestSecrets, type RepeatableRequest } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
 
 /** Thrown if the Idempotency-Key was used with another body (HTTP 422). */
@@ -34,7 +34,7 @@ export interface Repeatable<T> {
 /** Secrets and limits for keeping answers. */
 export interface Keeper {
   readonly store: StateStore;
-  readonly tokenMac: TokenMac;
+  readonly keys: SealingKeys;
   readonly threads: WorkThreads;
   /** Maximum bytes kept for a client (SHA-256 of its key), for its tenant, and for all clients. */
   limits(client: string, tenant: string): KeptBytes;
@@ -52,8 +52,15 @@ export interface Repetition<T> {
   readonly isRepeated: boolean;
 }
 
+/** What a request is known by in the state store. */
+interface Names {
+  readonly secrets: RequestSecrets;
+  /** Former keys, by the identifiers of the request under them. */
+  readonly former: ReadonlyMap<string, SealingKey>;
+}
+
 interface InFlight {
-  readonly fingerprint: Buffer;
+  readonly secrets: RequestSecrets;
   /**
    * Ending of the running request; its type is that of the operation, which is part of the request.
    */
@@ -103,25 +110,47 @@ export class KeptAnswers {
    * @throws the errors of `run`, and those of the token and the store if they are unavailable
    */
   async once<T>(request: RepeatableRequest, repeatable: Repeatable<T>): Promise<Repetition<T>> {
-    const secrets = await RequestSecrets.of(request, this.#keeper.tokenMac, this.#keeper.threads);
-    for (let first = this.#inFlight.get(secrets.id); first !== undefined; first = this.#inFlight.get(secrets.id)) {
-      if (!first.fingerprint.equals(secrets.fingerprint)) throw new OtherRequest();
+    const names = await this.#names(request);
+    const name = nameOf(request).toString();
+    for (let first = this.#inFlight.get(name); first !== undefined; first = this.#inFlight.get(name)) {
+      await this.#checkSame(request, names.secrets, first.secrets);
       const { ending } = (await first.ending) as Repetition<T>;
       if (repeatable.isStopped?.(ending) !== true) return { ending, isRepeated: true };
     }
     const room = this.#room(request);
     this.#comes(request, request.bodyBytes);
-    const ending = this.#carryOut(secrets, repeatable, room)
+    const ending = this.#carryOut(request, names, repeatable, room)
       .catch((error: unknown) => {
         if (error instanceof KeptAnswersFull) this.#keeper.refused?.(request.tenant, error.whose);
         throw error;
       })
       .finally(() => {
-        this.#inFlight.delete(secrets.id);
+        this.#inFlight.delete(name);
         this.#comes(request, -request.bodyBytes);
       });
-    this.#inFlight.set(secrets.id, { fingerprint: secrets.fingerprint, ending });
+    this.#inFlight.set(name, { secrets: names.secrets, ending });
     return ending;
+  }
+
+  async #names(request: RepeatableRequest): Promise<Names> {
+    return this.#keeper.keys.using(async (keys) => ({
+      secrets: await RequestSecrets.of(request, keys.current, this.#keeper.threads),
+      former: await formerIds(request, keys),
+    }));
+  }
+
+  /**
+   * Checks that a request is the one that was claimed, maybe under another key.
+   * @throws {OtherRequest}
+   */
+  async #checkSame(
+    request: RepeatableRequest,
+    own: RequestSecrets,
+    of: { readonly key: SealingKey; readonly fingerprint: Uint8Array },
+  ): Promise<RequestSecrets> {
+    const secrets = own.key.id === of.key.id ? own : await RequestSecrets.of(request, of.key, this.#keeper.threads);
+    if (!secrets.fingerprint.equals(of.fingerprint)) throw new OtherRequest();
+    return secrets;
   }
 
   /** Returns the limits on the bytes already kept, less the estimate for running requests. */
@@ -140,18 +169,26 @@ export class KeptAnswers {
     }
   }
 
-  async #carryOut<T>(secrets: RequestSecrets, repeatable: Repeatable<T>, room: KeptBytes): Promise<Repetition<T>> {
+  async #carryOut<T>(request: RepeatableRequest, first: Names, repeatable: Repeatable<T>, room: KeptBytes): Promise<Repetition<T>> {
+    let names = first;
     for (let pauseMs = pollMinMs; ; pauseMs = Math.min(2 * pauseMs, pollMaxMs)) {
       const claim = randomUUID();
-      const found = await this.#claims.claim(secrets, claim, room);
+      const { secrets, former } = names;
+      const found = await this.#claims.claim(secrets, [...former.keys()], claim, room);
+      if (found === 'other key') {
+        await this.#keeper.keys.reread();
+        names = await this.#names(request);
+        continue;
+      }
       if (found === 'claimed') {
         const ending = await this.#claims.whileRenewed(claim, async () => this.#runClaimed(secrets, claim, repeatable));
         if (ending !== 'lost') return { ending: ending.value, isRepeated: false };
         continue;
       }
-      if (!secrets.fingerprint.equals(found.fingerprint)) throw new OtherRequest();
+      const key = former.get(found.id) ?? secrets.key;
+      const its = await this.#checkSame(request, secrets, { key, fingerprint: found.fingerprint });
       if (found.claim === null) {
-        const kept = await readAnswer(this.#keeper.store, secrets, found);
+        const kept = await readAnswer(this.#keeper.store, its, found);
         return { ending: repeatable.endingOf(answerOf(kept)), isRepeated: true };
       }
       await delay(pauseMs);

@@ -1,4 +1,6 @@
-import { derivedSecret, type PartCipher, RandomNonceCipher, type TokenMac } from '../sealed-parts/part-cipher.ts';
+import { derivedSecret, type PartCipher, RandomNonceCipher } from '../sealed-parts/part-cipher.ts';
+import { type KeysInUse, sealedId, type SealingKey } from '../sealed-parts/sealing-keys.ts';
+import { KeyGone } from '../token/token.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { canonicalMac } from './canonical-mac.ts';
 
@@ -30,27 +32,44 @@ export class RequestSecrets {
   readonly fingerprint: Buffer;
   /** Cipher of the answer. */
   readonly cipher: PartCipher;
+  /** The key from which all of this is derived. */
+  readonly key: SealingKey;
 
-  private constructor(client: string, id: string, fingerprint: Buffer, cipher: PartCipher) {
+  private constructor(key: SealingKey, client: string, id: string, fingerprint: Buffer, cipher: PartCipher) {
+    this.key = key;
     this.client = client;
     this.id = id;
     this.fingerprint = fingerprint;
     this.cipher = cipher;
   }
 
-  static async of(
-    { client, tenant, operation, idempotencyKey, body }: RepeatableRequest,
-    tokenMac: TokenMac,
-    threads: WorkThreads,
-  ): Promise<RequestSecrets> {
-    // JSON separates the parts unambiguously.
-    const secret = await tokenMac(Buffer.from(JSON.stringify(['kept answer', formatVersion, client, tenant, operation, idempotencyKey])));
-    const ofBody = await canonicalMac(derivedSecret(secret, 'body'), body, threads);
+  static async of(request: RepeatableRequest, key: SealingKey, threads: WorkThreads): Promise<RequestSecrets> {
+    const secret = await key.mac(nameOf(request));
+    const ofBody = await canonicalMac(derivedSecret(secret, 'body'), request.body, threads);
     // The second half is never stored: even with token and store, the request is needed to read its
     // answer.
     const [fingerprint, rest] = [ofBody.subarray(0, 32), ofBody.subarray(32)];
     const id = derivedSecret(secret, 'id');
     const cipher = new RandomNonceCipher(formatVersion, derivedSecret(secret, 'answer', rest), id);
-    return new RequestSecrets(client, id.toString('hex'), fingerprint, cipher);
+    return new RequestSecrets(key, request.client, id.toString('hex'), fingerprint, cipher);
   }
+}
+
+/** Returns the text that identifies a request, whatever its body. JSON separates the parts unambiguously. */
+export function nameOf({ client, tenant, operation, idempotencyKey }: RepeatableRequest): Buffer {
+  return Buffer.from(JSON.stringify(['kept answer', formatVersion, client, tenant, operation, idempotencyKey]));
+}
+
+/** Returns the former keys by the identifiers that the request has under them. */
+export async function formerIds(request: RepeatableRequest, { former }: KeysInUse): Promise<Map<string, SealingKey>> {
+  const ids = new Map<string, SealingKey>();
+  for (const key of former) {
+    try {
+      ids.set(await sealedId(nameOf(request), key), key);
+    } catch (error) {
+      // Nothing is left that it sealed, or the token lost it.
+      if (!(error instanceof KeyGone)) throw error;
+    }
+  }
+  return ids;
 }

@@ -45,7 +45,6 @@ async function judged(account: string, recorded: readonly string[] = uses, pins 
   const comparison = new AccountComparison(account, {
     explained: new Set(),
     recentFrom: Date.now() + 1000,
-    isFromBeginning: true,
   });
   const place = { time: new Date().toISOString(), previous: '0'.repeat(64) };
   const checkpoint = { log: 'signetd', records: 1, hash: '0'.repeat(64), time: place.time };

@@ -165,6 +165,21 @@ describe('the audit log', () => {
     ]);
   });
 
+  it('names a refused client that is registered, in a record of its own and in the log', async () => {
+    audit = await scratch.open();
+    const reason = 'the role keys is missing';
+    const [one, two] = ['billing', 'archive'].map((client, index) => ({ client, tenant: 'demo', spki: `${index}`.repeat(16) }));
+    for (const client of [one, two, undefined, one]) audit.refuseClient(reason, '192.0.2.1', client);
+    await stopped(audit);
+    expect(ofKind('refused-clients')).toEqual([
+      expect.objectContaining({ reason, count: 2, ...one }),
+      expect.objectContaining({ reason, count: 1, ...two }),
+      expect.not.objectContaining({ client: expect.anything() as unknown }),
+    ]);
+    const told = scratch.log.lines.filter((line) => line.startsWith('a registered client is refused '));
+    expect(told.map((line) => (/"client":"(\w+)"/.exec(line) ?? [])[1])).toEqual(['billing', 'archive']);
+  });
+
   it('continues in a new file when one is full, and over restarts', async () => {
     for (let run = 0; run < 3; run += 1) {
       audit = await scratch.open({ rotateBytes: 4096 });

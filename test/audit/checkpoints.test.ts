@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { signCheckpoint, type CheckpointSigner } from '../../src/audit/checkpoint.ts';
+import { signCheckpoint, type CheckpointSigner, keyDigest } from '../../src/audit/checkpoint.ts';
 import { beginning, chainedLine, entryBody, lineHash } from '../../src/audit/line.ts';
-import type { Checkpoint, CheckpointEntry, Entry, Place } from '../../src/audit/record.ts';
+import type { Checkpoint, CheckpointEntry } from '../../src/audit/checkpoint-entry.ts';
+import type { Entry, Place } from '../../src/audit/record.ts';
 import { verifyAuditLog, type VerifyOptions, type VerifyResult } from '../../src/audit/verify.ts';
 import { requestEntry, softwareSigner, writeFiles, type Files } from './scratch-log.ts';
 
@@ -86,6 +87,7 @@ describe('a checkpoint', () => {
       records: 8,
       checkpoints: 2,
       covered: { log: 'signetd', records: 7, hash: log.places[7]?.hash, time },
+      keys: [{ sha256: keyDigest(log.signer.publicKey), checkpoints: 2, from: 1, to: 7 }],
       first: 1,
       last: log.last,
     });

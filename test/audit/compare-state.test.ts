@@ -48,7 +48,7 @@ async function open(name = 'signetd'): Promise<AuditLog> {
 
 async function takeKey(into: StateStore, publicKey: Uint8Array): Promise<void> {
   await into.run('announce', { key_id: 'a1', intent: 'CREATE', created_at: 1 });
-  await into.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined });
+  await into.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined, succession: null });
 }
 
 /** A request that changes something, from its commit to its record. */
@@ -249,11 +249,13 @@ describe('a state store of another kind', () => {
         // A name that an instance elsewhere has in the same store.
         await next.run('replaceAuditHead', { log: name, records: 9999, hash: 'e'.repeat(64), file: 7 });
         expect(await compareState(next, place)).toMatchObject({ isOlder: true });
-        await confirmState(next, place, { ...entry, request: randomUUID() });
+        await confirmState(next, { audit: place, certificateAuthorities: {} }, { ...entry, request: randomUUID() });
         for (const after of ['signetd', 'second', 'third', 'fourth']) {
           expect([name, after, (await compareState(next, { ...place, name: after })).isOlder]).toEqual([name, after, false]);
         }
-        await expect(confirmState(next, place, { ...entry, request: randomUUID() })).rejects.toThrow('is not older');
+        await expect(confirmState(next, { audit: place, certificateAuthorities: {} }, { ...entry, request: randomUUID() })).rejects.toThrow(
+          'is not older',
+        );
       } finally {
         await next.close();
       }

@@ -28,7 +28,7 @@ const farMs = 60_000;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'signetd-groups-'));
-  const options = { directory, log: 'signetd', publicKey: softwareSigner().publicKey, rotateBytes: 1 << 20 };
+  const options = { directory, log: 'signetd', key: softwareSigner(), rotateBytes: 1 << 20 };
   chain = new CountingChain(options, { tail: beginning, file: 1, goodBytes: 0 });
   writer = new GroupWriter(chain, recordingLog(), () => undefined, farMs);
   await writer.append(requestEntry(0));

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isWanted, outcomeFilter, type RecordFilter } from '../../src/audit/record-filter.ts';
@@ -92,5 +92,25 @@ describe('a search from the end of the log', () => {
     const { records } = await searchBack(log.directory, { ...bounds, most: 2 });
     expect(records[0]).toEqual({ damaged: 'no record' });
     expect(records[1]).toMatchObject({ n: lines.length });
+  });
+
+  it('holds its bounds in a file without records too, and goes on with the file before it', async () => {
+    const path = join(log.directory, 'audit-00000999.jsonl');
+    for (const content of ['no record\n'.repeat(100_000), 'x'.repeat(3 * 1024 * 1024)]) {
+      writeFileSync(path, content);
+      const damaged = (found: Awaited<ReturnType<typeof searchBack>>): number =>
+        found.records.filter((record) => 'damaged' in record && record.damaged !== 'no record').length;
+      const first = await searchBack(log.directory, { ...bounds, most: 50, maxBytes: 1 << 20 });
+      expect([damaged(first), first.records.length <= 51]).toEqual([1, true]);
+      const found: unknown[] = numbersOf(first).filter((n) => n !== undefined);
+      for (let before = first.continueBefore; before !== undefined;) {
+        const next = await searchBack(log.directory, { ...bounds, most: 50, before });
+        expect(next.records.length).toBeLessThanOrEqual(51);
+        found.push(...numbersOf(next).filter((n) => n !== undefined));
+        before = next.continueBefore;
+      }
+      expect(found).toEqual(Array.from({ length: lines.length }, (_, index) => lines.length - index));
+    }
+    rmSync(path);
   });
 });

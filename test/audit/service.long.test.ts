@@ -205,13 +205,15 @@ describe('a service that stops', () => {
     const added = records()
       .slice(before)
       .filter(({ command }) => command !== 'sign for an authority');
-    expect(added.map(({ kind, reason, count }) => [kind, reason, count])).toEqual([
-      ['refused-clients', 'not registered', 3],
-      ['refused-clients', 'the role keys is missing', 3],
-      ['refused-clients', 'no client certificate', 3],
-      ['checkpoint', undefined, undefined],
-      ['checkpoint', undefined, undefined],
+    expect(added.map(({ kind, reason, count, client }) => [kind, reason, count, client])).toEqual([
+      ['refused-clients', 'not registered', 3, undefined],
+      ['refused-clients', 'the role keys is missing', 3, 'signer'],
+      ['refused-clients', 'no client certificate', 3, undefined],
+      ['checkpoint', undefined, undefined, undefined],
+      ['checkpoint', undefined, undefined, undefined],
     ]);
+    expect(added[1]).toMatchObject({ tenant: 'demo', spki: expect.stringMatching(/^[0-9a-f]{16}$/) as string });
+    expect((await runHere('audit', 'find', '--client', 'signer', '--outcome', 'refused')).stdout).toMatch(/who: +signer@demo\n[^]*3 times/);
   });
 
   it('names the first place of a log that was changed, also while the service is stopped', async () => {
@@ -251,6 +253,13 @@ describe.skipIf(noSmallDisk !== undefined)(`a service whose audit disk is full${
       const refused = await call('pki/createCertificate', certificateRequest());
       expect([refused.status, codeOf(refused), refused.body['certificate']]).toEqual([200, '2/243', undefined]);
       expect((await call('pki/createCertificate', certificateRequest(), 'unregistered')).status).toBe(403);
+      for (const command of [
+        ['client', 'list'],
+        ['state', 'compare'],
+      ]) {
+        const looked = await runHere(...command);
+        expect([looked.status, looked.stderr]).toEqual([1, expect.stringContaining('nothing was done: the audit log cannot be written')]);
+      }
       expect((await fetch(`${opsUrl}/health/live`)).status).toBe(200);
       const ready = await fetch(`${opsUrl}/health/ready`);
       expect([ready.status, await ready.json()]).toEqual([503, expect.objectContaining({ faults: { audit: 'it takes no records' } })]);

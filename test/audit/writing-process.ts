@@ -18,7 +18,7 @@ const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' });
 // As in the service, the key is in the store before it signs anything.
 if ((await store.run('auditKeys')).length === 0) {
   await store.run('announce', { key_id: 'a1', intent: 'CREATE', created_at: 1 });
-  await store.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined });
+  await store.run('takeAuditKey', { key_id: 'a1', public_key: publicKey, created_at: 1, replaces: undefined, succession: null });
 }
 const audit = await AuditLog.open({
   directory,

@@ -12,6 +12,7 @@ import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { StoreAround } from '../support/store-around.ts';
 import { StoreHere } from '../support/store-here.ts';
 import { turnsUntil } from '../support/turns-until.ts';
+import { sealingKey } from '../support/sealing-keys.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-claims-'));
 const threads = new WorkThreads();
@@ -61,13 +62,13 @@ async function open(): Promise<Claims> {
 const secretsOf = async (client = 'c'): Promise<RequestSecrets> =>
   RequestSecrets.of(
     { client, tenant: 'demo', operation: 'x', idempotencyKey: randomUUID(), body: {}, bodyBytes: 1 },
-    async () => Promise.resolve(randomBytes(32)),
+    sealingKey(async () => Promise.resolve(randomBytes(32))),
     threads,
   );
 /** Keeps an answer of so many bytes until a moment. */
 async function keep(claims: Claims, bytes: number, until: number): Promise<void> {
   const secrets = await secretsOf();
-  await claims.claim(secrets, 'claim', plenty);
+  await claims.claim(secrets, [], 'claim', plenty);
   const answer = { answer: Uint8Array.of(1), parts: null, bytes, until, counter: claims.counter };
   await store.run('keepAnswer', { id: secrets.id, claim: 'claim', ...answer });
 }
@@ -76,11 +77,11 @@ const asked = (name: string): number => store.asked.filter((one) => one.name ===
 describe('claims of an earlier process', () => {
   it('end at the start of the only one, and remain where others may have them', async () => {
     const secrets = await secretsOf();
-    await (await open()).claim(secrets, 'first', plenty);
+    await (await open()).claim(secrets, [], 'first', plenty);
     store.shared = true;
-    expect(await (await open()).claim(secrets, 'second', plenty)).toMatchObject({ claim: 'first' });
+    expect(await (await open()).claim(secrets, [], 'second', plenty)).toMatchObject({ claim: 'first' });
     store.shared = false;
-    expect(await (await open()).claim(secrets, 'third', plenty)).toBe('claimed');
+    expect(await (await open()).claim(secrets, [], 'third', plenty)).toBe('claimed');
   });
 
   it('leave the bytes that were kept', async () => {
@@ -113,11 +114,11 @@ describe('a claim', () => {
   it('lives for its time', async () => {
     const claims = await open();
     const secrets = await secretsOf();
-    expect(await claims.claim(secrets, 'first', plenty)).toBe('claimed');
+    expect(await claims.claim(secrets, [], 'first', plenty)).toBe('claimed');
     vi.setSystemTime(started + claimMs - 1);
-    expect(await claims.claim(secrets, 'second', plenty)).toMatchObject({ claim: 'first', ends_at: started + claimMs });
+    expect(await claims.claim(secrets, [], 'second', plenty)).toMatchObject({ claim: 'first', ends_at: started + claimMs });
     vi.setSystemTime(started + claimMs);
-    expect(await claims.claim(secrets, 'second', plenty)).toBe('claimed');
+    expect(await claims.claim(secrets, [], 'second', plenty)).toBe('claimed');
     expect([await claims.release(secrets.id, 'first'), await claims.release(secrets.id, 'second')]).toEqual([false, true]);
   });
 
@@ -125,7 +126,7 @@ describe('a claim', () => {
     const claims = await open();
     await keep(claims, 500, started + 9000);
     const refused = async (room: KeptBytes, client = 'c'): Promise<unknown> =>
-      claims.claim(await secretsOf(client), 'x', room).catch((error: unknown) => error);
+      claims.claim(await secretsOf(client), [], 'x', room).catch((error: unknown) => error);
     expect(await refused({ client: 500, tenant: 1e9, all: 1e9 })).toBeInstanceOf(KeptAnswersFull);
     expect(await refused({ client: 500, tenant: 1e9, all: 1e9 })).toMatchObject({ whose: 'client', fullMs: 9000 });
     expect(await refused({ client: 501, tenant: 1e9, all: 500 })).toMatchObject({ whose: 'all', fullMs: 9000 });
@@ -137,10 +138,10 @@ describe('a claim', () => {
     const claims = await open();
     await keep(claims, 500, started + 10);
     vi.setSystemTime(started + 10);
-    expect(await claims.claim(await secretsOf(), 'x', { client: 500, tenant: 1e9, all: 1e9 })).toBe('claimed');
+    expect(await claims.claim(await secretsOf(), [], 'x', { client: 500, tenant: 1e9, all: 1e9 })).toBe('claimed');
     expect([asked('deleteEndedAnswers'), claims.keptBytes]).toEqual([1, 0]);
     // There is no room at all.
-    await expect(claims.claim(await secretsOf(), 'y', { client: 0, tenant: 1e9, all: 1e9 })).rejects.toMatchObject({
+    await expect(claims.claim(await secretsOf(), [], 'y', { client: 0, tenant: 1e9, all: 1e9 })).rejects.toMatchObject({
       whose: 'client',
       fullMs: 0,
     });

@@ -9,8 +9,8 @@ import { LongText } from '../../src/documents/long-text.ts';
 import { KeptAnswersFull } from '../../src/idempotency/claims.ts';
 import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../../src/idempotency/kept-answers.ts';
 import type { RepeatableRequest } from '../../src/idempotency/request-secrets.ts';
-import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
-import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
+import { AnswerKeys } from '../../src/idempotency/answer-keys.ts';
+import type { SealingKeys } from '../../src/sealed-parts/sealing-keys.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { CreatedKey } from '../../src/keys/new-key.ts';
@@ -93,14 +93,14 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   let limits = { client: 1 << 30, tenant: 1 << 30, all: 1 << 30 };
   let config: StateConfig;
   let store: StateStore;
-  let tokenMac: TokenMac;
+  let answerKeys: AnswerKeys;
   const opened: KeptAnswers[] = [];
 
   beforeAll(async () => {
     await database.start();
     config = await database.fresh();
     store = await openStateStore(config, recordingLog());
-    tokenMac = await tokenMacOfKeptAnswers(store, token, recordingLog());
+    answerKeys = await AnswerKeys.open(store, token, recordingLog());
   });
 
   afterAll(async () => {
@@ -111,7 +111,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
 
   /** What a process has of its own. */
   async function instance(of: StateStore = store, times: { keepMs?: number; claimMs?: number } = { claimMs }): Promise<KeptAnswers> {
-    const answers = await KeptAnswers.open({ store: of, tokenMac, threads, limits: () => limits, ...times });
+    const answers = await KeptAnswers.open({ store: of, keys: answerKeys, threads, limits: () => limits, ...times });
     opened.push(answers);
     return answers;
   }
@@ -220,13 +220,16 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       // The first runs until the last has come: who comes later than an ending that is not kept runs anew.
       const allCame = Promise.withResolvers<undefined>();
       let came = 0;
-      const counting: TokenMac = async (message) => {
-        const mac = await tokenMac(message);
-        came += 1;
-        if (came === 50) allCame.resolve(undefined);
-        return mac;
+      const counting: SealingKeys = {
+        using: async (work) => {
+          const done = await answerKeys.using(work);
+          came += 1;
+          if (came === 50) allCame.resolve(undefined);
+          return done;
+        },
+        reread: async () => answerKeys.reread(),
       };
-      const answers = await KeptAnswers.open({ store, tokenMac: counting, threads, limits: () => limits, claimMs });
+      const answers = await KeptAnswers.open({ store, keys: counting, threads, limits: () => limits, claimMs });
       opened.push(answers);
       const request = newRequest();
       let runs = 0;
@@ -554,8 +557,11 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     const serviceKeys = async (): Promise<string[]> =>
       (await token.listKeys()).map(({ id }) => String(id)).filter((id) => id.startsWith('4d'));
     const before = await serviceKeys();
-    const macs = await Promise.all([1, 2, 3].map(async () => tokenMacOfKeptAnswers(fresh, token, recordingLog())));
-    const values = await Promise.all(macs.map(async (mac) => Buffer.from(await mac(Buffer.from('message'))).toString('hex')));
+    const open = async (log = recordingLog()): Promise<AnswerKeys> => AnswerKeys.open(fresh, token, log);
+    const valueOf = async (of: AnswerKeys): Promise<string> =>
+      of.using(async ({ current }) => Buffer.from(await current.mac(Buffer.from('message'))).toString('hex'));
+    const all = await Promise.all([1, 2, 3].map(async () => open()));
+    const values = await Promise.all(all.map(valueOf));
     expect(new Set(values).size).toBe(1);
     const added = (await serviceKeys()).filter((id) => !before.includes(id));
     expect(added).toHaveLength(1);
@@ -563,12 +569,11 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
 
     await token.destroyKey(parseKeyId(added[0] ?? ''));
     const log = recordingLog();
-    const renewed = await tokenMacOfKeptAnswers(fresh, token, log);
+    const renewed = await open(log);
     expect(log.lines.join('\n')).toContain('making a new one');
-    expect(Buffer.from(await renewed(Buffer.from('message'))).toString('hex')).not.toBe(values[0]);
-    expect(Buffer.from(await (await tokenMacOfKeptAnswers(fresh, token, log))(Buffer.from('message')))).toEqual(
-      Buffer.from(await renewed(Buffer.from('message'))),
-    );
+    expect(await valueOf(renewed)).not.toBe(values[0]);
+    expect(await valueOf(await open(log))).toBe(await valueOf(renewed));
+    for (const one of [...all, renewed]) one.stop();
     await fresh.close();
   });
 });

@@ -17,6 +17,7 @@ import { step } from '../../src/state/step.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { DyingStore } from './dying-store.ts';
 import { StoreHere } from '../support/store-here.ts';
+import { oneKey, sealingKey } from '../support/sealing-keys.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-settling-'));
 const threads = new WorkThreads();
@@ -40,7 +41,7 @@ afterAll(async () => {
 /** What a process has of its own; a new one on the same store ends the claims of those before. */
 async function instance(of: StateStore = store, times: { readonly keepMs?: number } = {}): Promise<KeptAnswers> {
   const limits = (): KeptBytes => ({ client: 1e9, tenant: 1e9, all: 1e9 });
-  const answers = await KeptAnswers.open({ store: of, tokenMac, threads, limits, ...times });
+  const answers = await KeptAnswers.open({ store: of, keys: oneKey(tokenMac), threads, limits, ...times });
   opened.push(answers);
   return answers;
 }
@@ -191,14 +192,14 @@ describe('a repeated request', () => {
     const before = store.now();
     const request = newRequest();
     await answers.once(request, answered('kept'));
-    const { id } = await RequestSecrets.of(request, tokenMac, threads);
+    const { id } = await RequestSecrets.of(request, sealingKey(tokenMac), threads);
     const claim = {
       id,
       fingerprint: Uint8Array.of(1),
       claim: 'x',
       until: 0,
       client: 'c',
-      counter: 'x',
+      ...{ counter: 'x', sealedBy: '4d00', formerIds: [] },
       room: { client: 1e9, tenant: 1e9, all: 1e9 },
     };
     const row = await store.run('claimAnswer', { ...claim, now: store.now() });
@@ -212,15 +213,25 @@ describe('a repeated request', () => {
     const answers = await instance();
     const request = newRequest();
     await answers.once(request, answered('secret'));
-    const secrets = await RequestSecrets.of(request, tokenMac, threads);
-    const other = await RequestSecrets.of({ ...request, body: { a: 2 } }, tokenMac, threads);
+    const secrets = await RequestSecrets.of(request, sealingKey(tokenMac), threads);
+    const other = await RequestSecrets.of({ ...request, body: { a: 2 } }, sealingKey(tokenMac), threads);
     expect(other.id).toBe(secrets.id);
     expect(other.fingerprint).not.toEqual(secrets.fingerprint);
     expect(secrets.fingerprint).toHaveLength(32);
     const room = { client: 1e9, tenant: 1e9, all: 1e9 };
-    const claim = { id: secrets.id, fingerprint: secrets.fingerprint, claim: 'x', until: 0, client: 'c', counter: 'x', room };
+    const claim = {
+      id: secrets.id,
+      fingerprint: secrets.fingerprint,
+      claim: 'x',
+      until: 0,
+      client: 'c',
+      counter: 'x',
+      room,
+      sealedBy: '4d00',
+      formerIds: [],
+    };
     const row = await store.run('claimAnswer', { ...claim, now: store.now() });
-    if (row === 'claimed' || 'full' in row) throw new Error('it is kept');
+    if (typeof row === 'string' || 'full' in row) throw new Error('it is kept');
     expect(Buffer.from(row.answer ?? []).includes('secret')).toBe(false);
     expect((await readAnswer(store, secrets, row)).value).toEqual(['secret']);
     await expect(readAnswer(store, other, row)).rejects.toThrow();

@@ -13,6 +13,7 @@ import { SessionSecrets } from '../../src/signatures/sessions/session-secrets.ts
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
+import { sealingKey } from '../support/sealing-keys.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-parts-'));
 const threads = new WorkThreads();
@@ -67,7 +68,7 @@ describe('what a state store holds', () => {
     const key = hmac(secret, 'answer;', ofBody.subarray(32));
     const nonce = randomBytes(12);
     const stored = Buffer.concat([Buffer.of(2), nonce, encrypted(key, nonce, Buffer.concat([id, uint32(3)]), plain)]);
-    const secrets = await RequestSecrets.of(request, tokenMac, threads);
+    const secrets = await RequestSecrets.of(request, sealingKey(tokenMac), threads);
     expect(secrets.id).toBe(id.toString('hex'));
     expect(secrets.fingerprint.equals(ofBody.subarray(0, 32))).toBe(true);
     expect(Buffer.from((await secrets.cipher.open({ item: 0, part: 3 }, stored)).bytes).equals(plain)).toBe(true);
@@ -78,7 +79,7 @@ describe('what a state store holds', () => {
     const secret = hmac(tokenKey, JSON.stringify(['signature session', 2, 'demo', 'thread']));
     const head = Buffer.of(2, 1);
     const stored = Buffer.concat([head, encrypted(hmac(secret, 'key;'), uint32(2, 3, 0), head, plain)]);
-    const secrets = await SessionSecrets.of('demo', 'thread', tokenMac);
+    const secrets = await SessionSecrets.of('demo', 'thread', sealingKey(tokenMac));
     expect(secrets.id).toBe(hmac(secret, 'id;').toString('hex'));
     const opened = await secrets.cipher.open({ item: 2, part: 3 }, stored);
     expect(opened).toMatchObject({ isLast: true });

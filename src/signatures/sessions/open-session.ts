@@ -30,10 +30,13 @@ export class OpenSession {
     this.#scratchDirectory = scratchDirectory;
   }
 
-  /** @throws {Refusal} SESSION_UNKNOWN */
-  static async find(store: StateStore, { id, cipher }: SessionSecrets, scratchDirectory: string): Promise<OpenSession> {
+  /**
+   * Returns undefined if no session has this identifier.
+   * @throws {Refusal} SESSION_UNKNOWN if it ends meanwhile
+   */
+  static async find(store: StateStore, { id, cipher }: SessionSecrets, scratchDirectory: string): Promise<OpenSession | undefined> {
     const row = await store.run('findSession', { id, now: Date.now() });
-    if (row === undefined) throw new Refusal('SESSION_UNKNOWN');
+    if (row === undefined) return undefined;
     const parts = new SealedParts(store, { kind: 'session', id }, cipher);
     const text = await unlessGone(joined(parts.open(0)));
     return new OpenSession(id, parts, storedState(text.toString('utf8')), scratchDirectory);

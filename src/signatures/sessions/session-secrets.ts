@@ -1,4 +1,5 @@
-import { derivedSecret, type PartCipher, PlaceNonceCipher, type TokenMac } from '../../sealed-parts/part-cipher.ts';
+import { derivedSecret, type PartCipher, PlaceNonceCipher } from '../../sealed-parts/part-cipher.ts';
+import type { SealingKey } from '../../sealed-parts/sealing-keys.ts';
 
 /** Sessions of another version are not found. */
 const formatVersion = 2;
@@ -12,16 +13,19 @@ export class SessionSecrets {
   /** Hexadecimal. */
   readonly id: string;
   readonly cipher: PartCipher;
+  /** The key from which both are derived. */
+  readonly key: SealingKey;
 
-  private constructor(id: string, cipher: PartCipher) {
+  private constructor(key: SealingKey, id: string, cipher: PartCipher) {
+    this.key = key;
     this.id = id;
     this.cipher = cipher;
   }
 
-  static async of(tenant: string, signatureThreadId: string, mac: TokenMac): Promise<SessionSecrets> {
+  static async of(tenant: string, signatureThreadId: string, key: SealingKey): Promise<SessionSecrets> {
     // JSON separates the parts unambiguously.
-    const secret = await mac(Buffer.from(JSON.stringify(['signature session', formatVersion, tenant, signatureThreadId])));
+    const secret = await key.mac(Buffer.from(JSON.stringify(['signature session', formatVersion, tenant, signatureThreadId])));
     const cipher = new PlaceNonceCipher(formatVersion, derivedSecret(secret, 'key'));
-    return new SessionSecrets(derivedSecret(secret, 'id').toString('hex'), cipher);
+    return new SessionSecrets(key, derivedSecret(secret, 'id').toString('hex'), cipher);
   }
 }

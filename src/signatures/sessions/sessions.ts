@@ -4,12 +4,14 @@ import { type Content, contentBytes } from '../../documents/content.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import { partBytes } from '../../sealed-parts/cut.ts';
-import type { PartCipher, TokenMac } from '../../sealed-parts/part-cipher.ts';
+import type { PartCipher } from '../../sealed-parts/part-cipher.ts';
+import type { SealingKeys } from '../../sealed-parts/sealing-keys.ts';
 import { SealedParts, sealedParts, type SealedPart } from '../../sealed-parts/sealed-parts.ts';
 import type { SessionLimits, SessionRefusal } from '../../state/repositories/signature-sessions.ts';
 import { outcomeSteps } from '../../state/settlement.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { step } from '../../state/step.ts';
+import { KeyGone } from '../../token/token.ts';
 import { OpenSession } from './open-session.ts';
 import { SessionSecrets } from './session-secrets.ts';
 import { sessionContents, sessionText, type SessionState } from './session-state.ts';
@@ -47,13 +49,13 @@ export interface SessionOptions extends SessionLimits {
  */
 export class Sessions {
   readonly #store: StateStore;
-  readonly #mac: TokenMac;
+  readonly #keys: SealingKeys;
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(store: StateStore, mac: TokenMac) {
+  constructor(store: StateStore, keys: SealingKeys) {
     this.#store = store;
-    this.#mac = mac;
+    this.#keys = keys;
     // A failed sweep is repeated; expired sessions are never completed.
     this.#sweeping = setInterval(() => void this.sweep().catch(() => undefined), sweepMs).unref();
   }
@@ -69,7 +71,13 @@ export class Sessions {
    */
   async open(owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<string> {
     const threadId = randomBytes(threadIdBytes).toString('base64url');
-    const { id, cipher } = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
+    while (!(await this.#isOpened(threadId, owner, { state, check }, options))) await this.#keys.reread();
+    return threadId;
+  }
+
+  /** Stores a session. Returns false if its key was replaced, so that it must be sealed with another one. */
+  async #isOpened(threadId: string, owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<boolean> {
+    const { id, key, cipher } = await this.#keys.using(async ({ current }) => SessionSecrets.of(owner.tenant, threadId, current));
     const text = Buffer.from(sessionText(state));
     const contents = sessionContents(state);
     const spooledBytes = contents.reduce((bytes, content) => bytes + contentBytes(content), 0);
@@ -87,20 +95,22 @@ export class Sessions {
         // The state counts too if it is larger than one part.
         spooled_bytes: spooledBytes + (text.length > partBytes ? text.length : 0),
         ends_at: isSmall ? endsAt : now + storingMs,
+        sealed_by: key.id,
       },
       parts: small.map((part) => ({ id, ...part })),
       limits: limitsOf(options),
       now,
     });
+    if (refusal === 'other key') return false;
     if (refusal !== undefined) throw limitReached(refusal, options[refusal]);
-    if (isSmall) return threadId;
+    if (isSmall) return true;
     try {
       const stored = new SealedParts(this.#store, { kind: 'session', id }, cipher);
       for await (const part of parts) await stored.add(part);
       await check();
       const isStored = await this.#store.run('sessionStored', { id, endsAt: Date.now() + options.ttlSeconds * 1000 });
       if (!isStored) throw new Error('a session ended while it was being stored');
-      return threadId;
+      return true;
     } catch (error) {
       await this.#store.run('dropSession', id).catch(() => undefined);
       throw error;
@@ -119,15 +129,38 @@ export class Sessions {
     complete: (session: OpenSession) => Promise<T>,
   ): Promise<T> {
     if (!threadIdForm.test(signatureThreadId)) throw new Refusal('SESSION_UNKNOWN');
-    const secrets = await SessionSecrets.of(tenant, signatureThreadId, this.#mac);
-    return this.#inTurn(secrets.id, async () => {
-      const session = await OpenSession.find(this.#store, secrets, scratchDirectory);
+    return this.#inTurn(JSON.stringify([tenant, signatureThreadId]), async () => {
+      const session = await this.#find(tenant, signatureThreadId, scratchDirectory);
       try {
         return await complete(session);
       } finally {
         await session.release();
       }
     });
+  }
+
+  /** @throws {Refusal} SESSION_UNKNOWN */
+  async #find(tenant: string, signatureThreadId: string, scratchDirectory: string): Promise<OpenSession> {
+    const found = async (): Promise<OpenSession | undefined> =>
+      this.#keys.using(async ({ current, former }) => {
+        for (const key of [current, ...former]) {
+          const secrets = await SessionSecrets.of(tenant, signatureThreadId, key).catch((error: unknown) => {
+            // What a former key has sealed ends before it.
+            if (key === current || !(error instanceof KeyGone)) throw error;
+            return undefined;
+          });
+          const session = secrets && (await OpenSession.find(this.#store, secrets, scratchDirectory));
+          if (session !== undefined) return session;
+        }
+        return undefined;
+      });
+    const session = await found();
+    if (session !== undefined) return session;
+    // Another instance may have replaced the key just now.
+    await this.#keys.reread();
+    const later = await found();
+    if (later === undefined) throw new Refusal('SESSION_UNKNOWN');
+    return later;
   }
 
   /**
@@ -150,14 +183,14 @@ export class Sessions {
     while ((await this.#store.run('deleteLooseSessionParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
   }
 
-  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(id) ?? Promise.resolve();
+  async #inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(name) ?? Promise.resolve();
     const turn = before.then(work, work);
-    this.#turns.set(id, turn);
+    this.#turns.set(name, turn);
     try {
       return await turn;
     } finally {
-      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
     }
   }
 }

@@ -13,6 +13,7 @@ import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { databases } from '../../state/databases.ts';
 import { recordingLog } from '../../support/silent-log.ts';
+import { oneKey } from '../../support/sealing-keys.ts';
 
 const key = randomBytes(32);
 const mac = async (message: Uint8Array): Promise<Uint8Array> => Promise.resolve(createHmac('sha256', key).update(message).digest());
@@ -59,7 +60,7 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     await database.stop();
   });
   beforeEach(() => {
-    sessions = new Sessions(store, mac);
+    sessions = new Sessions(store, oneKey(mac));
   });
   afterEach(async () => {
     vi.useRealTimers();
@@ -268,7 +269,7 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
 
   it('is closed by one of those who complete it at the same time, over stores of their own too', async () => {
     const other = store.isShared ? await openStateStore(config, recordingLog()) : store;
-    const others = new Sessions(other, mac);
+    const others = new Sessions(other, oneKey(mac));
     for (let round = 0; round < 10; round += 1) {
       const threadId = await open();
       const ends = await Promise.allSettled([sessions, others, sessions, others].map(async (by) => close(threadId, by)));

@@ -15,6 +15,7 @@ import type { ThreadFunction, WorkThreads } from '../../../src/threads/work-thre
 import { StoreAround } from '../../support/store-around.ts';
 import { StoreHere } from '../../support/store-here.ts';
 import { turnsUntil } from '../../support/turns-until.ts';
+import { oneKey } from '../../support/sealing-keys.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-stored-sessions-'));
 const key = randomBytes(32);
@@ -48,7 +49,7 @@ let store: Told;
 let sessions: Sessions;
 beforeEach(async () => {
   store = new Told(await StoreHere.open(join(directory, `${randomBytes(8).toString('hex')}.sqlite`)));
-  sessions = new Sessions(store, mac);
+  sessions = new Sessions(store, oneKey(mac));
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -151,7 +152,7 @@ describe('a session', () => {
 
   it('is swept every minute, with what is left of others', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
-    const swept = new Sessions(store, mac);
+    const swept = new Sessions(store, oneKey(mac));
     store.commits.length = 0;
     vi.advanceTimersByTime(59_999);
     expect(store.commits).toEqual([]);
