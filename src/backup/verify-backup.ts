@@ -130,12 +130,12 @@ async function checkLog(work: WorkDirectory, { audit, account, time }: Manifest,
   const comparison =
     account === null || !existsSync(accountDirectory)
       ? undefined
-      : new AccountComparison(accountDirectory, { explained: new Set(), recentFrom: Infinity, isFromBeginning });
+      : new AccountComparison(accountDirectory, { explained: new Set(), recentFrom: Infinity });
   const result = await verifyAuditLog(directory, {
     publicKeys: (facts?.auditKeys ?? audit.publicKeys).map((key) => Buffer.from(key, 'base64')),
     heads: [audit.last, ...(audit.head === null ? [] : [audit.head])],
     from: isFromBeginning ? undefined : (audit.from ?? undefined),
-    observe: async (record) => comparison?.take(record),
+    observe: comparison?.readerOf(isFromBeginning),
   });
   const verdict = await comparison?.end();
   return {

@@ -1,6 +1,6 @@
 import type { AuditHeadRow, AuditKeyRow, AuditOutboxRow } from './tables/audit.ts';
 import type { CertificateRow, IdentityTokenRow, Issuing, IssuingChainRow } from './tables/certificates.ts';
-import type { ClientRow, RevokedClientRow } from './tables/clients.ts';
+import type { ClientCertificateRow, ClientRow, RevokedClientRow } from './tables/clients.ts';
 import type { IdentityKeyRow } from './tables/identity-keys.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
 import type { Attempts, KeyRow, LimitedTenantRow, OtpRow, Renewed, SecretPaceRow } from './tables/keys.ts';
@@ -17,6 +17,7 @@ import type { TransferFileRow, TransferShareRow } from './tables/transfer-files.
 export interface Schema {
   clients: ClientRow;
   revoked_clients: RevokedClientRow;
+  client_certificates: ClientCertificateRow;
   keys: KeyRow & Attempts & Renewed;
   identity_keys: IdentityKeyRow & Attempts & Renewed;
   certificates: CertificateRow & Issuing;

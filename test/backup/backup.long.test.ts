@@ -194,12 +194,17 @@ describe('the restore of a backup', () => {
     expect([refused.status, refused.stderr]).toEqual([5, expect.stringContaining('nothing was restored, since these exist already')]);
     expect(refused.stderr).toContain(join(service.environment.directory, 'state.sqlite'));
     expect(refused.stderr).toContain('If the log is intact, keep it (--only configuration,state)');
+    const withLog = await restore('--only', 'configuration,state');
+    expect([withLog.status, withLog.stderr]).toEqual([5, expect.stringContaining('It is kept: signetd then finds')]);
+    expect(withLog.stderr).not.toContain('--only');
+    expect((await restore('--only', 'configuration')).stderr).not.toContain('the audit log here');
   });
 
   it('of the state alone is older than the audit log that is there, and the service waits for a decision', async () => {
     const restored = await restore('--only', 'state', '--replace');
     expect(restored.stdout).toContain('restored.');
-    expect(restored.stderr).toContain('signetd then finds what came after the backup');
+    expect(restored.stderr).toContain('It is kept: signetd then finds what came after the backup');
+    expect(restored.stderr).not.toContain('--only');
     const { status, text } = await service.daemon.startAndAsk();
     expect([status, text]).toEqual([503, expect.stringContaining('the state store is older than the audit log')]);
     const compared = await ctl('state', 'compare');

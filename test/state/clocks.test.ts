@@ -17,6 +17,7 @@ import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { oneKey } from '../support/sealing-keys.ts';
 
 const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
@@ -151,7 +152,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
       settled: () => '',
     });
     const threads = new WorkThreads();
-    const keeper = { tokenMac: mac, threads, limits: () => ({ client: 1_000_000, tenant: 1_000_000, all: 1_000_000 }) };
+    const keeper = { keys: oneKey(mac), threads, limits: () => ({ client: 1_000_000, tenant: 1_000_000, all: 1_000_000 }) };
     const answers = await KeptAnswers.open({ ...keeper, store });
     const started = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();

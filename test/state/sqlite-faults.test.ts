@@ -90,6 +90,20 @@ describe('the embedded store', () => {
     await store.close();
   });
 
+  it.each(['once', 'twice'])('does not open on a full disk, also for reading, and says that the disk is full, %s', async (time) => {
+    const disk = smallFileSystem(`full-at-opening-${time}`);
+    if (disk === undefined) return;
+    const path = join(disk, 'state.sqlite');
+    await (await openSqliteStore(path)).close();
+    fill(join(disk, 'filler'));
+    const full = `the disk of ${disk} is full, with 0 KiB left: free space on it`;
+    await expect(openSqliteStore(path)).rejects.toThrow(full);
+    await expect(readStateStore(StateConfig.parse({ kind: 'sqlite', path }))).rejects.toThrow(full);
+    await expect(openSqliteStore(join(disk, 'new.sqlite'))).rejects.toThrow(full);
+    rmSync(join(disk, 'filler'));
+    await (await openSqliteStore(path)).close();
+  });
+
   it('does not open on a file system that cannot be written, and says so', async (test) => {
     const disk = smallFileSystem('read-only');
     if (disk === undefined) {

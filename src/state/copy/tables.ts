@@ -4,6 +4,7 @@ import type { Schema } from '../schema.ts';
 const copied = {
   clients: true,
   revoked_clients: true,
+  client_certificates: true,
   issuing_chains: true,
   certificates: true,
   keys: true,

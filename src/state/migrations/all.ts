@@ -23,6 +23,8 @@ import * as activationData from './0025-activation-data.ts';
 import * as secretPaces from './0026-secret-paces.ts';
 import * as macKeyGenerations from './0030-mac-key-generations.ts';
 import * as revokedClients from './0031-revoked-clients.ts';
+import * as clientCertificates from './0032-client-certificates.ts';
+import * as sealingKeys from './0033-sealing-keys.ts';
 
 /** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
@@ -50,6 +52,8 @@ const migrations: Record<string, Migration> = {
   '0026-secret-paces': secretPaces,
   '0030-mac-key-generations': macKeyGenerations,
   '0031-revoked-clients': revokedClients,
+  '0032-client-certificates': clientCertificates,
+  '0033-sealing-keys': sealingKeys,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

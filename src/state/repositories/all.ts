@@ -19,15 +19,26 @@ export {
   countFailuresAgain,
   dropOtps,
   endKeyAgain,
+  forgetRevocation,
   leaveKeyAlone,
   lockForOperator,
   releaseAgain,
   removeIdentityAgain,
   revokeAgain,
+  revokeClientAgain,
   useIdentityTokenAgain,
   withdrawCrls,
 } from './catching-up.ts';
-export { addClient, admitKey, listClients, listRevokedClients, registerClient, revokeClient } from './clients.ts';
+export {
+  addClient,
+  admitKey,
+  clientCertificatesOf,
+  listClients,
+  listRevokedClients,
+  noteClientCertificate,
+  registerClient,
+  revokeClient,
+} from './clients.ts';
 export { claimCrl, countUnexpired, crlState, giveUpCrl, publishCrl, publishedCrl } from './crls.ts';
 export { findIdentityKey, identityKeyAt, insertIdentityKey, listIdentityKeys, removeIdentityKey } from './identity-keys.ts';
 export { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
@@ -45,11 +56,12 @@ export {
 export { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 export { announce, finishStep, journal, probe, takeOverStep, takeOverSteps } from './key-journal.ts';
 export { fillPool, poolKeys, poolLevels, takeFromPool } from './key-pool.ts';
-export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+export { changeKeyState, countKeys, countUnsealedKeys, destroyedAmong, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 export { addMacKey, countMacDependents, endMacKey, formerSeals, listMacKeys, pooledKey, renewSecrets, reseal } from './mac-generations.ts';
 export { claimMacKey, countSecrets, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 export { countOpenData, putOtp } from './otps.ts';
+export { countLeft, leaveToken, namesOnToken } from './token-change.ts';
 export {
   addPublication,
   deleteEndedPublications,
@@ -60,6 +72,7 @@ export {
 } from './publications.ts';
 export { findCertificate, releaseHold, revoke } from './revocations.ts';
 export { countWrongSecrets, findSecretPaces } from './secret-paces.ts';
+export { countSealed, endSealingKey, replaceSealingKey, sealingKeys } from './sealing-keys.ts';
 export { findServiceKey, takeServiceKey } from './service-keys.ts';
 export {
   addSession,

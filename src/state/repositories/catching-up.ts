@@ -1,10 +1,13 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type Expression, type SqlBool, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { IdentityTokenRow } from '../tables/certificates.ts';
+import type { RevokedClientRow } from '../tables/clients.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 import type { CountedKey, LockRule } from './attempts.ts';
+import { revokeCertificates } from './clients.ts';
 import { endIdentityKey } from './identity-keys.ts';
 import { noteDestruction } from './key-journal.ts';
+import { endedStates } from './keys.ts';
 import { holdReason } from '../tables/revocation.ts';
 import { noteRevision, releaseKey, revokeKey } from './revocations.ts';
 
@@ -65,7 +68,7 @@ export async function endKeyAgain(
     .updateTable('keys')
     .set({ state })
     .where('reference', '=', reference)
-    .where('state', 'not in', ['CONSUMED', 'REMOVED'])
+    .where('state', 'not in', endedStates)
     .returning('key_id')
     .executeTakeFirst();
   if (row !== undefined) await noteDestruction(db, row.key_id, now);
@@ -125,17 +128,79 @@ export async function useIdentityTokenAgain(db: Transaction<Schema>, token: Iden
     .execute();
 }
 
+/**
+ * Revokes a client at the time of its revocation, whether the store knows it or not.
+ * @param spki the first digits of the SHA-256 of its public key
+ * @param revoked with the whole SHA-256, or its first 16 digits where the log does not say more
+ */
+export async function revokeClientAgain(
+  db: Transaction<Schema>,
+  { spki, revoked }: { readonly spki: string; readonly revoked: RevokedClientRow },
+): Promise<void> {
+  const [row] = await db.deleteFrom('clients').where(beginsWith(spki)).returningAll().execute();
+  const before = await db.deleteFrom('revoked_clients').where(beginsWith(spki)).returningAll().execute();
+  const known = row === undefined ? revoked : { ...revoked, registered_at: row.created_at, not_after: row.not_after ?? revoked.not_after };
+  // Another instance may have revoked it later.
+  const last = before.reduce((newest, one) => (one.revoked_at > newest.revoked_at ? one : newest), known);
+  const keys = [row, ...before].flatMap((one) => one?.spki_sha256 ?? []);
+  const longest = keys.reduce((longer, key) => (key.length > longer.length ? key : longer), revoked.spki_sha256);
+  await db
+    .insertInto('revoked_clients')
+    .values({ ...last, spki_sha256: longest })
+    .execute();
+  await revokeCertificates(db, { spkiSha256: longest, now: last.revoked_at });
+}
+
+/**
+ * Forgets that a key was revoked, since it was registered again later.
+ * @param before its registration, milliseconds since the epoch
+ */
+export async function forgetRevocation(
+  db: Transaction<Schema>,
+  { spki, before }: { readonly spki: string; readonly before: number },
+): Promise<void> {
+  await db.deleteFrom('revoked_clients').where(beginsWith(spki)).where('revoked_at', '<', before).execute();
+}
+
+function beginsWith(spki: string): Expression<SqlBool> {
+  return sql<SqlBool>`substr(spki_sha256, 1, ${sql.lit(spki.length)}) = ${spki}`;
+}
+
 /** Deletes all one-time passwords. */
 export async function dropOtps(db: Transaction<Schema>): Promise<void> {
   await db.deleteFrom('otps').execute();
 }
 
+/** A retired authority, after whose last CRL none follows. */
+export interface LastCrl {
+  readonly authority: string;
+  /** Its last CRL ends then or later, and no other one does: milliseconds since epoch. */
+  readonly endsAt: number;
+}
+
 /**
  * Withdraws the published CRLs, which may be older than CRLs published since: none is served before
- * the next one, whose number is at least `least`.
+ * the next one, whose number is at least `least`. The last CRLs of retired authorities stay, since
+ * none has followed, and there may be no key to issue another with.
  */
-export async function withdrawCrls(db: Transaction<Schema>, least: number): Promise<void> {
-  await db.deleteFrom('crls').execute();
+export async function withdrawCrls(
+  db: Transaction<Schema>,
+  { least, last }: { readonly least: number; readonly last: readonly LastCrl[] },
+): Promise<void> {
+  const published = await db.selectFrom('crl_states').select(['authority', 'next_update']).execute();
+  const kept = published.filter(({ authority, next_update: ends }) =>
+    last.some((one) => one.authority === authority && ends !== null && ends >= one.endsAt),
+  );
+  await db
+    .deleteFrom('crls')
+    .$if(kept.length > 0, (rows) =>
+      rows.where(
+        'authority',
+        'not in',
+        kept.map(({ authority }) => authority),
+      ),
+    )
+    .execute();
   await db
     .updateTable('crl_states')
     .set({

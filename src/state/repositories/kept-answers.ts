@@ -2,6 +2,7 @@ import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type 
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow } from '../tables/kept-answers.ts';
+import { isSealingKey } from './sealing-keys.ts';
 import { countKeptBytes, isOfTenant, keptBytes, type KeptBytes } from './kept-bytes.ts';
 
 /** A claim on a request, and when it expires. Times are milliseconds since epoch. */
@@ -16,6 +17,10 @@ export interface Claim {
   readonly counter: string;
   /** Limits on the bytes already kept. */
   readonly room: KeptBytes;
+  /** CKA_ID of the key from which the identifier is derived. */
+  readonly sealedBy: string;
+  /** Identifiers of the same request under former keys. */
+  readonly formerIds: readonly string[];
 }
 
 /**
@@ -29,10 +34,22 @@ export interface NoRoom {
 
 /**
  * Claims a request without a claim or a kept answer, if there is room for one. Otherwise returns
- * the existing row. Expired rows are ignored: a claim whose instance died, an answer past its time,
+ * the existing row, which may be that of a former key. `other key`: the key was replaced, so the
+ * caller must derive the identifiers again. Expired rows are ignored: a claim whose instance died, an answer past its time,
  * an answer whose one-time password is no longer open.
  */
-export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | Selectable<KeptAnswerRow>> {
+export async function claimAnswer(
+  db: Transaction<Schema>,
+  claim: Claim,
+): Promise<'claimed' | 'other key' | NoRoom | Selectable<KeptAnswerRow>> {
+  // All instances agree on the key, so two of them never claim one request under different keys.
+  if (!(await isSealingKey(db, claim.sealedBy))) return 'other key';
+  for (const id of claim.formerIds) {
+    const row = await db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) continue;
+    const ended = db.deleteFrom('kept_answers').where('id', '=', id).where(hasEnded(claim.now));
+    if ((await forget(db, claim.counter, ended)) === 0) return row;
+  }
   if (!(await inserted(db, claim))) {
     const ended = db.deleteFrom('kept_answers').where('id', '=', claim.id).where(hasEnded(claim.now));
     if ((await forget(db, claim.counter, ended)) === 0) {
@@ -52,8 +69,8 @@ export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promis
 }
 
 /** Inserts a claim. Returns false if there is a row that has not expired, or that has an answer. */
-async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until, now, client }: Claim): Promise<boolean> {
-  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null, client, bytes: 0 };
+async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until, now, client, sealedBy }: Claim): Promise<boolean> {
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null, client, bytes: 0, sealed_by: sealedBy };
   const row = await db
     .insertInto('kept_answers')
     .values({ id, ...fields })

@@ -65,8 +65,26 @@ export async function listKeys(
     .execute();
 }
 
-/** States in which the private key is no longer on the token. */
-const endedStates = ['CONSUMED', 'REMOVED'];
+/** States in which the private key is not on the token. */
+export const endedStates: readonly string[] = ['CONSUMED', 'REMOVED', 'LEFT_BEHIND'];
+
+/**
+ * Returns those of these keys whose private keys callers were told are destroyed, without those that
+ * are being destroyed.
+ * @param ids CKA_IDs, at most 500
+ */
+export async function destroyedAmong(db: Transaction<Schema>, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('keys')
+    .leftJoin('key_journal', 'key_journal.key_id', 'keys.key_id')
+    .select('keys.key_id')
+    .where('keys.key_id', 'in', ids)
+    .where('keys.state', 'in', ['CONSUMED', 'REMOVED'])
+    .where('key_journal.key_id', 'is', null)
+    .execute();
+  return rows.map(({ key_id: keyId }) => keyId);
+}
 
 /** Counts the keys of a tenant on the token. */
 export async function countKeys(db: Transaction<Schema>, tenant: string): Promise<number> {

@@ -65,6 +65,19 @@ function isFormer(column: MacColumn, current: number): RawBuilder<boolean> {
   return sql<boolean>`(${ref} is not null and (length(${ref}) = 32 or (length(${ref}) = 36 and substr(${ref}, 33) < ${suffixOf(current)})))`;
 }
 
+/** The same, apart from MACs of keys that the service no longer has. */
+async function isRenewable(db: Transaction<Schema>, column: MacColumn, current: number): Promise<RawBuilder<boolean>> {
+  const row = await db
+    .selectFrom('mac_key')
+    .select(({ fn }) => fn.min('id').as('id'))
+    .where('destroyed_at', 'is', null)
+    .executeTakeFirst();
+  const oldest = (row?.id ?? 1) - 1;
+  if (oldest === 0) return isFormer(column, current);
+  const ref = sql.ref(column);
+  return sql<boolean>`(${isFormer(column, current)} and length(${ref}) = 36 and substr(${ref}, 33) >= ${suffixOf(oldest)})`;
+}
+
 /** @param now milliseconds since epoch */
 export async function countMacDependents(
   db: Transaction<Schema>,
@@ -95,7 +108,7 @@ export async function countMacDependents(
     const { rows } = await db
       .selectFrom(table)
       .select(({ fn }) => fn.countAll<number | string>().as('rows'))
-      .where(isFormer('seal_mac', current))
+      .where(await isRenewable(db, 'seal_mac', current))
       .executeTakeFirstOrThrow();
     seals += Number(rows);
   }
@@ -108,10 +121,18 @@ export async function formerSeals(
   { table, current, after, limit }: { table: KeyTable | 'key_pool'; current: number; after: string; limit: number },
 ): Promise<string[]> {
   if (table === 'key_pool') {
-    const pooled = db.selectFrom('key_pool').select('key_id').where(isFormer('seal_mac', current)).where('key_id', '>', after);
+    const pooled = db
+      .selectFrom('key_pool')
+      .select('key_id')
+      .where(await isRenewable(db, 'seal_mac', current))
+      .where('key_id', '>', after);
     return (await pooled.orderBy('key_id').limit(limit).execute()).map((row) => row.key_id);
   }
-  const rows = db.selectFrom(table).select('reference').where(isFormer('seal_mac', current)).where('reference', '>', after);
+  const rows = db
+    .selectFrom(table)
+    .select('reference')
+    .where(await isRenewable(db, 'seal_mac', current))
+    .where('reference', '>', after);
   return (await rows.orderBy('reference').limit(limit).execute()).map((row) => row.reference);
 }
 

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
+import { endedStates } from './keys.ts';
 
 /** The row of the first MAC key. */
 const id = 1;
@@ -56,7 +57,7 @@ export async function countSecrets(db: Transaction<Schema>): Promise<number> {
   const rows = await db
     .selectFrom('keys')
     .select(({ fn }) => fn.countAll<number | string>().as('keys'))
-    .where('state', 'not in', ['CONSUMED', 'REMOVED'])
+    .where('state', 'not in', endedStates)
     .execute();
   const identities = await db
     .selectFrom('identity_keys')

@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from '../tables/signature-sessions.ts';
+import { isSealingKey } from './sealing-keys.ts';
 
 /** Limits on open sessions. */
 export interface SessionLimits {
@@ -28,12 +29,13 @@ export interface NewSession {
 
 /**
  * Stores a session, unless it would exceed a limit, which is then returned. Expired sessions do not
- * count.
+ * count. `other key`: the key was replaced; the session must be sealed with the present one.
  */
 export async function addSession(
   db: Transaction<Schema>,
   { session, parts, limits, now }: NewSession,
-): Promise<SessionRefusal | undefined> {
+): Promise<SessionRefusal | 'other key' | undefined> {
+  if (session.sealed_by !== null && !(await isSealingKey(db, session.sealed_by))) return 'other key';
   const refusal = (await tooMany(db, session, limits, now)) ?? (await tooMuch(db, session, limits, now));
   if (refusal !== undefined) return refusal;
   await db.insertInto('signature_sessions').values(session).execute();

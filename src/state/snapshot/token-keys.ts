@@ -16,12 +16,12 @@ export const StoredKey = z.strictObject({
 export type StoredKey = z.output<typeof StoredKey>;
 
 /**
- * All of them. `gone`: keys that were used up or removed; the token has them only if it did not
- * destroy them yet.
+ * All of them. `gone`: keys that were used up or removed, which the token has only if it did not
+ * destroy them yet, or that stayed on another token.
  */
 const select = [
-  "select key_id as id, case when state in ('CONSUMED', 'REMOVED') then 'gone' else 'caller' end as use, reference as name, tenant from keys",
-  "select key_id, case when state = 'REMOVED' then 'gone' else 'identity' end, reference, tenant from identity_keys",
+  "select key_id as id, case when state in ('CONSUMED', 'REMOVED', 'LEFT_BEHIND') then 'gone' else 'caller' end as use, reference as name, tenant from keys",
+  "select key_id, case when state = 'ACTIVE' then 'identity' else 'gone' end, reference, tenant from identity_keys",
   "select key_id, 'pool', null, null from key_pool",
   "select key_id, 'service', purpose, null from service_keys",
   "select key_id, 'ocsp', authority, null from ocsp_responders",

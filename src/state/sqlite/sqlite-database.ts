@@ -9,7 +9,7 @@ import { readOnlyOperations } from '../repository-functions.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import type { Schema } from '../schema.ts';
 import { openDatabase } from './node-sqlite.ts';
-import { sqliteFault } from './sqlite-fault.ts';
+import { openingError, sqliteFault } from './sqlite-fault.ts';
 
 /** The embedded database, which a single process uses. */
 export class SqliteDatabase implements Database {
@@ -32,16 +32,17 @@ export class SqliteDatabase implements Database {
     refuseForeignLinks(path, `${path}-lock`);
     createPrivate(path);
     createPrivate(`${path}-lock`);
-    const lock = claimAlone(path);
+    let lock: ReturnType<typeof claimAlone> | undefined;
     let db: Kysely<Schema> | undefined;
     try {
+      lock = claimAlone(path);
       db = connect(path);
       await migrateWhole(db);
       return new SqliteDatabase(path, lock, db);
     } catch (error) {
       await db?.destroy();
-      lock.release();
-      throw error;
+      lock?.release();
+      throw openingError(error, path);
     }
   }
 
@@ -56,7 +57,7 @@ export class SqliteDatabase implements Database {
       return new SqliteDatabase(path, undefined, db);
     } catch (error) {
       await db.destroy();
-      throw error;
+      throw openingError(error, path);
     }
   }
 

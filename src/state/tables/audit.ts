@@ -5,6 +5,8 @@ export interface AuditKeyRow {
   /** SubjectPublicKeyInfo, DER. */
   public_key: Uint8Array;
   created_at: number;
+  /** JSON: what the former key says of this one (`audit/succession.ts`); null if no key did. */
+  succession: string | null;
 }
 
 /**

@@ -23,6 +23,8 @@ export interface KeptAnswerRow {
   bytes: number;
   /** `otp_id` of the one-time password in the answer, which is worthless without it. */
   while_otp: Generated<string | null>;
+  /** CKA_ID of the key on the token; null: an earlier version made the row. */
+  sealed_by: Generated<string | null>;
 }
 
 /**

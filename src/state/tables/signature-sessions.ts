@@ -13,6 +13,8 @@ export interface SignatureSessionRow {
   /** Bytes of content in its parts. */
   spooled_bytes: number;
   ends_at: number;
+  /** CKA_ID of the key on the token; null: an earlier version made the row. */
+  sealed_by: string | null;
 }
 
 /** An encrypted part of a session. It is deleted after its session. */

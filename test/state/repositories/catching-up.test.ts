@@ -178,9 +178,39 @@ it('CRLs are withdrawn: none is served before the next one, whose number is high
   const [low, high] = [randomUUID(), randomUUID()];
   expect([await make(low, 100), await make(high, 700)]).toEqual([100, 700]);
   expect([await publish(low, 100), await publish(high, 700)]).toEqual([true, true]);
-  await opened.store.run('withdrawCrls', 500);
+  await opened.store.run('withdrawCrls', { least: 500, last: [] });
   expect(await opened.store.run('publishedCrl', low)).toBeUndefined();
   expect(await opened.store.run('publishedCrl', high)).toBeUndefined();
   // The revision is another one: a CRL is due.
   expect([await make(low, 101), await make(high, 101)]).toEqual([501, 701]);
+});
+
+it('the last CRL of a retired authority is not withdrawn, and any other of it is, twice in a row', async () => {
+  const endsAt = 5_000_000;
+  const claimed = {
+    claimedUntil: 9,
+    ignoreClaim: true,
+    minGapMs: 0,
+    endsBefore: Infinity,
+    madeSince: 0,
+    signerSince: 1,
+    ignoreNewer: true,
+  };
+  const publish = async (of: string, nextUpdate: number): Promise<void> => {
+    const claim = await opened.store.run('claimCrl', { authority: of, now: 100_000, signer: 'key', keepExpired: true, ...claimed });
+    await opened.store.run('publishCrl', {
+      ...{ authority: of, number: claim?.number ?? 0, der: Uint8Array.of(1), published_revision: 0, signer: 'key' },
+      ...{ signer_since: 1, this_update: 1, next_update: nextUpdate },
+    });
+  };
+  const [last, never, ordinary, notRetired] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  await publish(last, endsAt);
+  await publish(never, 9 * endsAt);
+  for (const least of [500, 900]) {
+    await publish(ordinary, endsAt - 1);
+    await publish(notRetired, endsAt);
+    await opened.store.run('withdrawCrls', { least, last: [last, never, ordinary].map((of) => ({ authority: of, endsAt })) });
+    const served = await Promise.all([last, never, ordinary, notRetired].map(async (of) => opened.store.run('publishedCrl', of)));
+    expect(served.map((crl) => crl?.next_update)).toEqual([endsAt, 9 * endsAt, undefined, undefined]);
+  }
 });

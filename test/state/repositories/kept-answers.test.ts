@@ -11,7 +11,7 @@ const plenty = { client: 1e9, tenant: 1e9, all: 1e9 };
 
 const claimOf = (changes: Partial<Claim> = {}): Claim => ({
   ...{ id: randomUUID(), fingerprint: Uint8Array.of(1, 2), claim: randomUUID(), until: now + 10, now },
-  ...{ client: 'c', counter, room: plenty, ...changes },
+  ...{ client: 'c', counter, room: plenty, sealedBy: 'a key', formerIds: [], ...changes },
 });
 const claim = async (one: Claim): Promise<unknown> => opened.store.run('claimAnswer', one);
 const keep = async ({ id, claim: name }: Claim, changes: Partial<AnswerToKeep> = {}): Promise<void> => {

@@ -187,7 +187,7 @@ describe('a key of the service', () => {
 
   it('for checkpoints is kept with its public key, and those before it', async () => {
     const take = async (id: string, at: number, replaces?: string): Promise<string> =>
-      opened.store.run('takeAuditKey', { key_id: id, public_key: Uint8Array.of(at), created_at: at, replaces });
+      opened.store.run('takeAuditKey', { key_id: id, public_key: Uint8Array.of(at), created_at: at, replaces, succession: null });
     const [first, late, next] = [await announced(), await announced(), await announced()];
     expect(await opened.store.run('findAuditKey')).toBeUndefined();
     expect([await take(first, 1), await take(late, 2), await take(next, 3, first)]).toEqual([first, first, next]);

@@ -9,7 +9,7 @@ const now = 1_000_000;
 const wide = { openMaxPerClient: 100, openMaxPerTenant: 100, spoolMaxBytes: 1e9, spoolMaxBytesPerTenant: 1e9 };
 
 const row = (changes: Partial<SignatureSessionRow> = {}): SignatureSessionRow => ({
-  ...{ id: randomUUID(), tenant: 'demo', client: 'c', stored: 1, spooled_bytes: 0, ends_at: now + 10, ...changes },
+  ...{ id: randomUUID(), sealed_by: null, tenant: 'demo', client: 'c', stored: 1, spooled_bytes: 0, ends_at: now + 10, ...changes },
 });
 const add = async (session: SignatureSessionRow, limits: Partial<SessionLimits> = {}, at = now, parts = 0): Promise<unknown> =>
   opened.store.run('addSession', {
