@@ -12,6 +12,8 @@ import type { WaitingPeer } from './approvals.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
+/** How long a peer may take to read its answer. */
+const answerSeconds = 10;
 const adminMembers = { path: 'admin.socketPath', group: 'admin.group' };
 
 /** Executes a command for a local user. It always answers. */
@@ -133,8 +135,16 @@ function peerOf(socket: Socket): WaitingPeer {
   };
 }
 
-/** Sends the answer and closes the connection, whether or not the peer closes it. */
+/**
+ * Sends the answer and closes the connection, whether or not the peer closes it, and whether or not it
+ * reads: the service does not end before its connections.
+ */
 function answer(socket: Socket, text: AdminAnswer): void {
+  if (socket.destroyed) return;
+  const timer = setTimeout(() => socket.destroy(), answerSeconds * 1000);
+  socket.once('close', () => {
+    clearTimeout(timer);
+  });
   socket.end(`${JSON.stringify(text)}\n`, () => socket.destroy());
 }
 

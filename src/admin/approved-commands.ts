@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { children, readAll } from '../asn1/reader.ts';
 import { certificateDetails } from '../audit/announced-uses.ts';
 import type { ApprovalDetails, CertificateDetails } from '../audit/record.ts';
@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { keyTrial } from '../token/key-id.ts';
 import { readTbsCertificate } from '../x509/tbs-certificate.ts';
 import type { Approvals, Asked, WaitingPeer } from './approvals.ts';
+import { readClientCertificate } from './client-certificate.ts';
 import { type AdminRequest, CommandRefused, type RequestOf } from './protocol.ts';
 
 /** How long a client may be registered for whose certificate was approved together with it. */
@@ -93,6 +94,9 @@ export class ApprovedCommands {
       case 'key remove':
       case 'mac status':
       case 'mac rotate':
+      case 'answers status':
+      case 'answers rotate':
+      case 'audit rotate-key':
       case 'pool list':
       case 'identity list':
       case 'identity unlock':
@@ -103,6 +107,7 @@ export class ApprovedCommands {
       case 'status':
       case 'console':
       case 'reload':
+      case 'record command':
       case 'approvals':
       case 'approve':
       case 'refuse':
@@ -193,16 +198,8 @@ export function certificateOf({ use, message, certificate }: RequestOf<'record u
 }
 
 function clientAdd({ certificate: text, name, tenant, roles, replace, again }: RequestOf<'client add'>): Needed {
-  let certificate: X509Certificate;
-  try {
-    certificate = new X509Certificate(Buffer.from(text, 'base64'));
-  } catch {
-    throw new CommandRefused('certificate: this is not an X.509 certificate');
-  }
-  const { subject, issuer, serialNumber, validFromDate, validToDate, publicKey } = certificate;
-  const key = createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('hex');
+  const { certificate, publicKey: key } = readClientCertificate(text);
+  const { subject, issuer, serialNumber, validFromDate, validToDate } = certificate;
   const oneLine = (distinguishedName: string): string => distinguishedName.split('\n').join(', ');
   return {
     command: 'client add',

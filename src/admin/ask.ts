@@ -75,7 +75,11 @@ async function connected(path: string): Promise<Socket> {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')
         reject(new NotRunning(`signetd is not running: no process listens on ${path}`));
       else if (error.code === 'EACCES' || error.code === 'EPERM') {
-        reject(new AdminFailure(`${path}: permission denied; run this as the user of signetd, or as root`));
+        reject(
+          new AdminFailure(
+            `${path}: permission denied; run this as root, as the user of signetd, or as a member of the socket's group (ls -l shows it)`,
+          ),
+        );
       } else reject(new AdminFailure(`${path}: ${error.message}`));
     });
     socket.once('connect', () => {

@@ -1,8 +1,9 @@
 import type { StateComparison, Lacking } from '../audit/compare-state.ts';
 import type { CountedKey } from '../state/repositories/attempts.ts';
 import { lockRule } from '../keys/key-record.ts';
-import type { ClientRow } from '../state/tables/clients.ts';
+import type { LastCrl } from '../state/repositories/catching-up.ts';
 import { step, type Step } from '../state/step.ts';
+import { clientRemedies, type Done, type KnownClients } from './catch-up-clients.ts';
 
 /**
  * CRL numbers are at least the seconds since 1970. This many are skipped, since the last
@@ -17,7 +18,9 @@ export interface Remedy {
   readonly remedy: string;
   /** Whether the change cannot be applied again. */
   readonly isLost: boolean;
-  /** Empty if a later change of the same subject supersedes it. */
+  /** Whether the operator must know of it, as of what is lost. */
+  readonly isNoted: boolean;
+  /** Without those that a later change of the same subject supersedes. */
   readonly steps: readonly Step[];
 }
 
@@ -30,31 +33,31 @@ export interface CatchUp {
 /**
  * Brings a state store that is older than the audit log up to date: revocations, holds and their
  * releases, keys that were removed or used up, failed attempts, clients that were revoked or
- * changed. `now`: time of the store, milliseconds since the epoch.
+ * changed. `now`: time of the store, milliseconds since the epoch. `lastCrls`: of retired authorities.
  */
-export function catchUp({ lacking }: StateComparison, clients: readonly ClientRow[], now: number): CatchUp {
+export function catchUp({ lacking }: StateComparison, clients: KnownClients, now: number, lastCrls: readonly LastCrl[] = []): CatchUp {
   const last = lastOfEach(lacking);
   const rule = { ...lockRule, now };
+  const ofClient = clientRemedies(lacking, clients, now);
   const remedies = lacking.map((one): Remedy => {
     const subject = subjectOf(one);
     const isLast = subject === undefined || last.get(subject) === one;
-    const { remedy, isLost = false, steps } = remedyOf(one, { clients, now });
-    return { lacking: one, remedy, isLost, steps: isLast ? steps : [] };
+    const { remedy, isLost = false, isNoted = false, steps, lasting = [] } = isOfClient(one) ? ofClient(one) : remedyOf(one, now);
+    return { lacking: one, remedy, isLost, isNoted: isLost || isNoted, steps: [...(isLast ? steps : []), ...lasting] };
   });
   const failures = [...failuresByKey(lacking).values()].map(({ key, failures: count }) =>
     step('countFailuresAgain', { ...key, failures: count, rule }),
   );
-  const always = [step('dropOtps'), step('withdrawCrls', Math.floor(now / 1000) + crlNumbersLeftOut)];
+  const always = [step('dropOtps'), step('withdrawCrls', { least: Math.floor(now / 1000) + crlNumbersLeftOut, last: lastCrls })];
   return { remedies, steps: [...remedies.flatMap(({ steps }) => steps), ...failures, ...always] };
 }
 
-interface Done {
-  readonly remedy: string;
-  readonly isLost?: boolean;
-  readonly steps: readonly Step[];
+/** Whether it is a registration or a revocation of a client. */
+function isOfClient({ by, effect: { effect, change } }: Lacking): boolean {
+  return change?.kind === 'client revocation' || (by === effect && (by === 'client add' || by === 'client revoke'));
 }
 
-function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly ClientRow[]; readonly now: number }): Done {
+function remedyOf(one: Lacking, now: number): Done {
   const { key, effect, usedToken } = one;
   const { change } = effect;
   switch (change?.kind) {
@@ -87,17 +90,14 @@ function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly C
         steps: [step('leaveKeyAlone', tokenKey), ...token],
       };
     }
+    case 'client revocation':
     case undefined:
-      return one.by === effect.effect ? ofCommand(one, { clients, now }) : { remedy: 'not needed', steps: [] };
+      return one.by === effect.effect ? ofCommand(one, now) : { remedy: 'not needed', steps: [] };
   }
 }
 
 /** Remedy for an operator's command. */
-function ofCommand(
-  { by, key, client, tenant, roles, spki }: Lacking,
-  { clients, now }: { readonly clients: readonly ClientRow[]; readonly now: number },
-): Done {
-  const row = clients.find(({ spki_sha256: known }) => spki !== undefined && known.startsWith(spki));
+function ofCommand({ by, key }: Lacking, now: number): Done {
   switch (by) {
     case 'key remove':
       return {
@@ -106,24 +106,19 @@ function ofCommand(
       };
     case 'identity remove':
       return { remedy: 'ended again', steps: key === undefined ? [] : [step('removeIdentityAgain', { reference: key, now })] };
-    case 'client revoke':
-      return { remedy: 'revoked again', steps: row === undefined ? [] : [step('revokeClient', { spkiSha256: row.spki_sha256, now })] };
-    case 'client add': {
-      if (row === undefined || client === undefined || tenant === undefined || roles === undefined)
-        return { remedy: `lost: register ${client ?? 'the client'} again`, isLost: true, steps: [] };
-      return { remedy: 'changed again', steps: [step('registerClient', { ...row, name: client, tenant, roles: JSON.stringify(roles) })] };
-    }
+    case 'token accept':
+      // Nobody knows here which of the two tokens the service goes on with.
+      return { remedy: 'lost: to go on with the token that was accepted, give signetctl token accept again', isLost: true, steps: [] };
     default:
       return { remedy: 'not needed', steps: [] };
   }
 }
 
 /** Subject of a change, if only the last of several changes to the same subject counts. */
-function subjectOf({ by, key, spki, effect: { change } }: Lacking): string | undefined {
+function subjectOf({ by, key, effect: { change } }: Lacking): string | undefined {
   if (change?.kind === 'revocation') return `certificate ${change.authority} ${change.serialNumber}`;
   if (change?.kind === 'key end' || by === 'key remove' || by === 'identity remove') return `key ${key ?? ''}`;
   if (change?.kind === 'password') return `password ${change.identity ?? key ?? ''}`;
-  if (by === 'client add' || by === 'client revoke') return `client ${spki ?? ''}`;
   return undefined;
 }
 

@@ -1,15 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AdministrationEntry } from '../audit/record.ts';
-import { certificateDetails } from '../audit/announced-uses.ts';
 import type { Administered, Audit } from '../audit/audit.ts';
-import { readCertificate as readDer } from '../x509/certificate.ts';
+import type { StateChange } from '../audit/effect.ts';
 import { isIssuedBy } from '../x509/issued-by.ts';
-import { RevokedKey, spkiSha256, type ClientRegistry } from '../clients/registry.ts';
+import { RevokedKey, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import { LimitsInForce } from '../config/limits-in-force.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { ClientRow, RevokedClientRow } from '../state/tables/clients.ts';
+import { step } from '../state/step.ts';
+import type { ClientCertificateRow, ClientRow, RevokedClientRow } from '../state/tables/clients.ts';
+import { readClientCertificate } from './client-certificate.ts';
 import { type RequestOf, CommandRefused, type Done } from './protocol.ts';
 import type { ClientView, RevokedClientView } from './views.ts';
 
@@ -60,13 +61,18 @@ export async function addClient(
     if (!Object.hasOwn(tenants, tenant)) {
       throw new CommandRefused(`tenant: no tenant "${tenant}" is configured; configured: ${Object.keys(tenants).toSorted().join(', ')}`);
     }
-    const certificate = readCertificate(text);
-    const spki = spkiSha256(certificate);
+    const { certificate, publicKey: spki, details } = readClientCertificate(text);
+    const authority = ownAuthorityOf(certificate, config());
+    // Its CRL names the certificate once the client is revoked.
+    const own = { serial_number: details.serialNumber, spki_sha256: spki, not_after: certificate.validToDate.getTime(), now: Date.now() };
     const isDone = await registry
       .register(
         { certificate, name, tenant, roles },
         replace,
-        settlement({ spki: spki.slice(0, 16), certificate: certificateDetails(readDer(certificate.raw)), ...(again && { again }) }),
+        [
+          ...settlement({ spki: spki.slice(0, 16), certificate: details, authority, ...(again && { again }) }),
+          ...(authority === undefined ? [] : [step('noteClientCertificate', { authority, ...own })]),
+        ],
         again,
       )
       .catch((error: unknown) => {
@@ -99,21 +105,48 @@ export async function revokeClient(
 ): Promise<Done> {
   return audit.administer({ ...entry, client: wanted }, async (settlement): Promise<Administered<Done>> => {
     const rows = await store.run('listClients');
-    const found = rows.filter((row) => row.spki_sha256 === wanted || row.name === wanted);
+    const found = clientsNamed(rows, wanted);
     const [row, another] = found;
     if (row === undefined) throw new CommandRefused(`client: no client "${wanted}" is registered`);
     if (another !== undefined) {
+      const each = found.map(async (one) => registrationWords(one, await store.run('clientCertificatesOf', one.spki_sha256)));
       throw new CommandRefused(
-        `client: ${found.length} clients have the name "${wanted}"; name one by its public key: ${found.map((one) => one.spki_sha256).join(', ')}`,
+        `client: ${found.length} clients have the name "${wanted}"; name one by its public key: ${(await Promise.all(each)).join('; ')}`,
       );
     }
     const view = clientView(row, new LimitsInForce(config()));
     const said = { client: row.name, tenant: row.tenant, roles: view.roles, spki: row.spki_sha256.slice(0, 16) };
-    if (!(await registry.revoke(row.spki_sha256, settlement(said)))) {
+    const now = store.now();
+    const change = clientRevocation(row, await store.run('clientCertificatesOf', row.spki_sha256), now);
+    if (!(await registry.revoke(row.spki_sha256, settlement(said, change), now))) {
       throw new CommandRefused(`client: "${wanted}" was revoked concurrently`);
     }
     return { value: { result: view } };
   });
+}
+
+/** What tells a client from another one with the same name; `issued`: its certificates of a CA of this service. */
+function registrationWords(
+  { spki_sha256: publicKey, created_at: registered, not_after: notAfter }: ClientRow,
+  issued: readonly ClientCertificateRow[],
+): string {
+  const words = [
+    `registered ${new Date(registered).toISOString()}`,
+    ...(typeof notAfter === 'number' ? [`certificate valid until ${new Date(notAfter).toISOString()}`] : []),
+    ...(issued.length === 0 ? [] : [`serial number ${issued.map((one) => numberIn(one.serial_number)).join(', ')}`]),
+  ];
+  return `${publicKey} (${words.join(', ')})`;
+}
+
+/** Returns a serial number as other programs show it: the octets of the INTEGER may begin with one for the sign (X.690 §8.3). */
+function numberIn(octets: string): string {
+  return octets.replace(/^00(?=[89a-f])/, '');
+}
+
+/** Returns the clients with this public key, or else those with this name: no name hides the client with that public key. */
+export function clientsNamed<Row extends Pick<ClientRow, 'name' | 'spki_sha256'>>(rows: readonly Row[], wanted: string): readonly Row[] {
+  const byKey = rows.filter(({ spki_sha256: key }) => key === wanted);
+  return byKey.length > 0 ? byKey : rows.filter(({ name }) => name === wanted);
 }
 
 /** Reads the registered clients again, after the state store was changed by hand. */
@@ -124,13 +157,21 @@ export async function reloadClients({ store, registry, audit }: ClientCommands, 
   });
 }
 
-/** @throws {CommandRefused} */
-function readCertificate(text: string): X509Certificate {
-  try {
-    return new X509Certificate(Buffer.from(text, 'base64'));
-  } catch {
-    throw new CommandRefused('certificate: this is not an X.509 certificate');
-  }
+/** Returns what an older state store would lack of a revocation. */
+function clientRevocation(client: ClientRow, rows: readonly ClientCertificateRow[], now: number): StateChange {
+  const certificates = rows.map(({ authority, serial_number: serialNumber, not_after: notAfter }) => ({
+    authority,
+    serialNumber,
+    notAfter,
+  }));
+  const { spki_sha256: publicKey, created_at: registered, not_after: notAfter } = client;
+  return { kind: 'client revocation', date: Math.floor(now / 1000) * 1000, certificates, publicKey, at: now, registered, notAfter };
+}
+
+/** Returns this service's own CA of clients if it issued a certificate. */
+function ownAuthorityOf(certificate: X509Certificate, { clientAuthority }: Config): string | undefined {
+  if (clientAuthority === undefined) return undefined;
+  return isIssuedBy(certificate, new X509Certificate(readFileSync(clientAuthority.certificate))) ? clientAuthority.name : undefined;
 }
 
 /** Notes why connections with this certificate are refused, or soon will be. */

@@ -10,7 +10,8 @@ import { addClient, clientView, reloadClients, revokeClient, revokedClientView, 
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { listIdentities, removeIdentity, unlockIdentity, type IdentityCommands } from './identity-commands.ts';
 import { destroyFormerMac, macView, rotateMac, type MacCommands } from './mac-commands.ts';
-import { pruneAudit } from './audit-commands.ts';
+import { answersView, rotateAnswers, type AnswersCommands } from './answers-commands.ts';
+import { pruneAudit, rotateAuditKey } from './audit-commands.ts';
 import { findKeyView, keyPage, poolView } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { reloadConfiguration } from './reload.ts';
@@ -19,7 +20,7 @@ import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 import type { BackupView } from './views.ts';
 
-export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, MacCommands, StatusSources {
+export interface AdminContext extends ClientCommands, KeyCommands, IdentityCommands, MacCommands, AnswersCommands, StatusSources {
   readonly audit: StatusSources['audit'];
   readonly keys: KeyCommands['keys'];
   readonly token: IdentityCommands['token'] & StatusSources['token'] & MacCommands['token'];
@@ -87,6 +88,12 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return rotateMac(context, entry);
     case 'mac destroy':
       return destroyFormerMac(context, request, entry);
+    case 'answers status':
+      return looked(context, entry, async () => answersView(context));
+    case 'answers rotate':
+      return rotateAnswers(context, entry);
+    case 'audit rotate-key':
+      return rotateAuditKey(context, entry);
     case 'pool list':
       return looked(context, entry, async () => poolView(context.store));
     case 'identity list':
@@ -123,6 +130,8 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       const { by, keyId, purpose } = request;
       return looked(context, { ...entry, command: by, purpose: { keyId, purpose } }, async () => Promise.resolve(null));
     }
+    case 'record command':
+      return looked(context, { ...entry, command: request.by }, async () => Promise.resolve(null));
     case 'approvals':
     case 'approve':
     case 'refuse':

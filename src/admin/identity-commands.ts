@@ -6,6 +6,7 @@ import { isLocked, remainingAttempts } from '../keys/key-record.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { IdentityKeyRow } from '../state/tables/identity-keys.ts';
+import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { CommandRefused, type Done, type RequestOf } from './protocol.ts';
 import type { IdentityKeyView } from './views.ts';
@@ -13,7 +14,7 @@ import type { IdentityKeyView } from './views.ts';
 export interface IdentityCommands {
   readonly store: StateStore;
   readonly keys: Keyring;
-  readonly token: Pick<Token, 'listKeys'>;
+  readonly token: Pick<Token, 'findKeys'>;
   readonly audit: Audit;
 }
 
@@ -28,7 +29,8 @@ export async function identityKeyViews(store: StateStore, onToken?: ReadonlySet<
 
 /** Lists the keys of all digital identities, and whether they are on the token. */
 export async function listIdentities({ store, token }: IdentityCommands): Promise<IdentityKeyView[]> {
-  return identityKeyViews(store, new Set((await token.listKeys()).map(({ id }) => id)));
+  const ids = (await store.run('listIdentityKeys')).map(({ key_id: keyId }) => parseKeyId(keyId));
+  return identityKeyViews(store, await token.findKeys(ids));
 }
 
 /** Unlocks the key of an identity and resets its attempts. @throws {CommandRefused} */

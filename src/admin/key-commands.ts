@@ -34,6 +34,10 @@ export async function removeKey(
 ): Promise<Done> {
   return audit.administer({ ...entry, key: reference }, async (settlement) => {
     const { tenant, state } = await findKeyView(store, reference);
+    if (state === 'LEFT_BEHIND')
+      throw new CommandRefused(
+        `reference: the private key of ${reference} is on a token that the service no longer uses; nothing was destroyed`,
+      );
     const ended = new CommandRefused(`reference: the private key of ${reference} is already destroyed; its state is ${state}`);
     if (state === 'REMOVED' || state === 'CONSUMED') throw ended;
     try {

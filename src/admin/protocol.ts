@@ -9,7 +9,7 @@ import { assignablePurposes } from '../token/wire/messages.ts';
  * command waits for its approval, if it does. Any change to the form of
  * these lines increments the protocol number.
  */
-export const adminProtocol = 7;
+export const adminProtocol = 9;
 /** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
 /** Maximum number of keys in one answer of `key list`. */
@@ -45,7 +45,7 @@ const Decision = {
 /** What names a digital identity of 2D-Doc. */
 const IdentityName = { tenant: z.string().min(1).max(64), ca: CaIdentifier, certificateId: CertificateIdentifier };
 
-/** Commands of signetctl that use keys themselves, and have the service record it first. */
+/** Commands of signetctl that use the token themselves, and have the service record it first. */
 export const keyUsingCommands = [
   ...([
     'ca init',
@@ -59,6 +59,8 @@ export const keyUsingCommands = [
     'tsa certify',
     'token purpose',
     'token destroy-key',
+    'token accept',
+    'token change-pin',
   ] as const),
   ...(['client issue', 'client renew', 'client new-authority', 'server renew', 'twoddoc identity add', 'setup', 'quickstart'] as const),
 ] as const;
@@ -97,6 +99,9 @@ export const AdminRequest = z.discriminatedUnion('command', [
     /** Also if secrets are lost. */
     force: z.boolean(),
   }),
+  z.strictObject({ command: z.literal('answers status') }),
+  z.strictObject({ command: z.literal('answers rotate') }),
+  z.strictObject({ command: z.literal('audit rotate-key') }),
   z.strictObject({ command: z.literal('pool list') }),
   z.strictObject({ command: z.literal('identity list') }),
   z.strictObject({ command: z.literal('identity unlock'), ...IdentityName }),
@@ -143,6 +148,11 @@ export const AdminRequest = z.discriminatedUnion('command', [
     /** CKA_ID of the key, hexadecimal. */
     keyId: z.string().regex(/^[0-9a-f]{2,64}$/),
     purpose: z.enum(assignablePurposes),
+  }),
+  z.strictObject({
+    command: z.literal('record command'),
+    /** The command of signetctl that is about to change the token, apart from its keys. */
+    by: z.literal('token change-pin'),
   }),
   z.strictObject({ command: z.literal('approvals') }),
   z.strictObject({ command: z.literal('approve'), ...Decision }),

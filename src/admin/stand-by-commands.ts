@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { checkpointPlace } from '../audit/checkpoint-place.ts';
+import { administrationStep } from '../audit/audited-request.ts';
 import { ageInWords, type StateComparison } from '../audit/compare-state.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { version } from '../telemetry/version.ts';
+import { failedFor } from './answered.ts';
 import type { Approvals, WaitingPeer } from './approvals.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done, NotApproved } from './protocol.ts';
 import { comparisonView, confirmState } from './state-commands.ts';
+import { apiUrl, notLoaded } from './status.ts';
 import type { StatusView } from './views.ts';
 
 /** What is there of a service that cannot serve yet. */
@@ -17,6 +21,8 @@ export interface StandingBy {
   readonly configPath: string;
   readonly startedAt: Date;
   readonly log: Logger;
+  /** Where the API listens; undefined before it does. */
+  readonly apiAddress: () => string | undefined;
 }
 
 export interface StandByContext extends StandingBy {
@@ -45,11 +51,20 @@ export interface WithoutTokenContext extends StandingBy {
   readonly fault: () => { readonly part: string; readonly reason: string };
 }
 
-/** Executes commands while there is no token host: only `status`. */
-export async function runWithoutToken(context: WithoutTokenContext, request: AdminRequest): Promise<AdminAnswer> {
+/**
+ * Executes commands while there is no token host: only `status`, and the record of a command that
+ * changes the token's PIN, which the next start writes into the log.
+ */
+export async function runWithoutToken(context: WithoutTokenContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
   const { part, reason } = context.fault();
   return answered(context, request, async () => {
     if (request.command === 'status') return { result: await standByStatus(context, { [part]: reason }) };
+    if (request.command === 'record command') {
+      const { enabled, name } = context.config.audit;
+      const entry = { kind: 'administration', request: randomUUID(), uid, command: request.by } as const;
+      if (enabled) await context.store.commit([administrationStep(name, entry).step]);
+      return { result: null };
+    }
     throw new CommandRefused(`signetd waits for its token and does nothing else: ${reason}`);
   });
 }
@@ -63,7 +78,7 @@ export async function answered({ log }: StandingBy, { command }: AdminRequest, w
     if (error instanceof NotApproved) return { outcome: 'not approved', faults: [error.message] };
     const reason = reasonOf(error);
     log.error('a command of signetctl failed', { command, reason });
-    return { outcome: 'failed', faults: [`${reason}; it is not certain that nothing was changed: check before you repeat the command`] };
+    return failedFor(command, reason);
   }
 }
 
@@ -74,7 +89,7 @@ async function carryOut(context: StandByContext, request: AdminRequest, uid: num
   if (request.command === 'state confirm') {
     const approval = await context.approvals?.ask({ command: request.command, uid, details: confirmationWords(comparison) }, peer);
     const entry = { kind: 'administration' as const, request: randomUUID(), uid, command: request.command, approval };
-    const done = await confirmState(store, config.audit, entry, comparison);
+    const done = await confirmState(store, config, entry, comparison);
     log.warn('the operator confirmed a state store that is older than the audit log', { uid, records: comparison.last });
     context.confirmed();
     return done;
@@ -92,20 +107,28 @@ function confirmationWords({ log, known, last, lacking }: StateComparison): [str
 }
 
 export async function standByStatus(
-  { store, config, configPath, startedAt }: StandingBy,
+  { store, config, configPath, startedAt, apiAddress }: StandingBy,
   faults: Readonly<Record<string, string>>,
 ): Promise<StatusView> {
-  const { api } = config.listeners;
   return {
     ...{ version: version(), pid: process.pid, started: startedAt.toISOString(), configuration: configPath },
-    ...{ notLoaded: [], lastReload: null, api: `https://${api.host}:${api.port}` },
+    ...{ notLoaded: notLoaded(configPath, config), lastReload: null, api: apiUrl(config, apiAddress()) },
     tenants: Object.keys(config.tenants).toSorted(),
     limits: [],
     clients: (await store.run('listClients')).length,
     state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
-    audit: { enabled: true, writable: true, lastCheckpoint: null, recordsSinceCheckpoint: 0 },
+    audit: await unopenedAudit(config.audit),
     ...{ tokenWaitingRequests: 0, keysLeft: [] },
     faults,
     warnings: {},
+  };
+}
+
+/** What the files of a log say that this process has not opened. */
+async function unopenedAudit({ enabled, directory }: Config['audit']): Promise<StatusView['audit']> {
+  const place = enabled ? await checkpointPlace(directory).catch(() => undefined) : undefined;
+  return {
+    ...{ enabled, writable: null, recordsSinceCheckpoint: place?.recordsSince ?? null },
+    lastCheckpoint: place?.at === undefined ? null : new Date(place.at).toISOString(),
   };
 }

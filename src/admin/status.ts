@@ -24,11 +24,14 @@ export interface StatusSources {
   readonly keys: Keyring;
 }
 
+/** The state of a service that serves: its audit log is open. */
+type ServingView = StatusView & { readonly audit: { readonly writable: boolean; readonly recordsSinceCheckpoint: number } };
+
 /**
  * Returns the state of the service. Like the readiness check, it tests the token with a signature
  * and the state store with a write.
  */
-export async function statusView(sources: StatusSources): Promise<StatusView> {
+export async function statusView(sources: StatusSources): Promise<ServingView> {
   const { store, audit, health, reloader, token, keys } = sources;
   const { config, last } = reloader;
   const faults = { ...(await health.ready()) };
@@ -44,7 +47,7 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
     configuration: sources.configPath,
     notLoaded: notLoaded(sources.configPath, config),
     lastReload: last === undefined ? null : { at: new Date(last.at).toISOString(), faults: [...last.faults] },
-    api: `https://${sources.apiAddress() ?? `${config.listeners.api.host}:${config.listeners.api.port}`}`,
+    api: apiUrl(config, sources.apiAddress()),
     tenants: Object.keys(config.tenants).toSorted(),
     limits: tenantLimits(config),
     clients: clients.length,
@@ -62,6 +65,12 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
   };
 }
 
+/** Returns the URL of the API. `address`: where it listens; undefined before it does. */
+export function apiUrl({ listeners }: Config, address: string | undefined): string {
+  const { host, port } = listeners.api;
+  return `https://${address ?? `${host.includes(':') ? `[${host}]` : host}:${port}`}`;
+}
+
 /** Returns the limits in force of each tenant. */
 function tenantLimits(config: Config): StatusView['limits'] {
   const limits = new LimitsInForce(config);
@@ -70,7 +79,10 @@ function tenantLimits(config: Config): StatusView['limits'] {
     .map((tenant) => {
       const { rate, ...others } = limits.ofTenant(tenant);
       const { requestsPerSecond = null, requestsBurst = null } = rate ?? {};
-      return { tenant, requestsPerSecond, requestsBurst, ...others, perClient: limits.ofOthers(tenant) };
+      const clients = limits.named
+        .filter((one) => one.tenant === tenant)
+        .map(({ name }) => ({ client: name, ...limits.ofClient({ tenant, name }) }));
+      return { tenant, requestsPerSecond, requestsBurst, ...others, perClient: limits.ofOthers(tenant), clients };
     });
 }
 
@@ -78,7 +90,7 @@ function tenantLimits(config: Config): StatusView['limits'] {
  * Returns the members in which the file differs from the running configuration. `config check`
  * explains an unusable file.
  */
-function notLoaded(path: string, config: Config): string[] {
+export function notLoaded(path: string, config: Config): string[] {
   try {
     return changedMembers(config, loadConfig(path));
   } catch {

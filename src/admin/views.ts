@@ -26,6 +26,8 @@ const TenantLimitsView = z.strictObject({
   connectionsMax: z.int(),
   /** Those of each client without limits of its own. */
   perClient: ClientLimitsView,
+  /** Those of each client for which the configuration sets limits by name. */
+  clients: z.array(z.strictObject({ client: z.string(), ...ClientLimitsView.shape })),
 });
 
 /** A command that waits for the approval of a second user. */
@@ -142,6 +144,8 @@ export const ComparisonView = z.strictObject({
       tenant: z.string().nullable(),
       /** `keyReference.reference`. */
       key: z.string().nullable(),
+      /** First digits of the SHA-256 of the public key that was registered or revoked, hexadecimal. */
+      publicKey: z.string().nullable(),
       effect: z.string(),
       /** Effect of a confirmation. */
       remedy: z.string(),
@@ -214,9 +218,11 @@ export const StatusView = z.strictObject({
   state: z.string(),
   audit: z.strictObject({
     enabled: z.boolean(),
-    writable: z.boolean(),
+    /** Null: the service has not opened it yet. */
+    writable: z.boolean().nullable(),
     lastCheckpoint: Time.nullable(),
-    recordsSinceCheckpoint: z.int(),
+    /** Null if it is not known yet. */
+    recordsSinceCheckpoint: z.int().nullable(),
   }),
   tokenWaitingRequests: z.int(),
   /** Keys that should have been destroyed but are still on the token. `tokenId`: CKA_ID. */
@@ -252,3 +258,34 @@ export const MacView = z.object({
   lost: z.int().optional(),
 });
 export type MacView = z.output<typeof MacView>;
+
+/** A key that kept answers and sessions are sealed with, and what it has sealed. */
+const AnswerKeyView = z.strictObject({
+  /** CKA_ID on the token. */
+  keyId: z.string(),
+  /** When it was made; of a former key, when it was replaced. */
+  since: Time,
+  /** Kept answers, and requests that are running. */
+  answers: z.int(),
+  sessions: z.int(),
+  /** When the last of them ends; null if there is none. */
+  lastEnds: Time.nullable(),
+});
+
+/** The keys of kept answers. */
+export const AnswersView = z.strictObject({
+  current: AnswerKeyView,
+  /** Those that are not destroyed yet, the newest first. */
+  former: z.array(AnswerKeyView),
+});
+export type AnswersView = z.output<typeof AnswersView>;
+
+/** Result of replacing the key of the audit log's checkpoints. */
+export const CheckpointKeyView = z.strictObject({
+  /** SHA-256 of the SubjectPublicKeyInfo, hexadecimal. */
+  key: z.string(),
+  former: z.string(),
+  /** Name of the first file with the new key; null if no checkpoint could be made with it yet. */
+  file: z.string().nullable(),
+});
+export type CheckpointKeyView = z.output<typeof CheckpointKeyView>;

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { constants } from 'node:os';
 import { z } from 'zod';
 import { NotRunning } from '../admin/ask.ts';
 import { AdminRequest } from '../admin/protocol.ts';
@@ -9,6 +9,7 @@ import { printsJson, type Outcome } from './outcome.ts';
 import { answerOf, type Answered } from './service.ts';
 import { printable } from './printable.ts';
 import { fields } from './table.ts';
+import { askLine, Interrupted, isTerminal } from './terminal.ts';
 
 /** `approvals`: the commands that wait for a second user. */
 export async function listApprovals(configPath: string): Promise<Outcome> {
@@ -43,17 +44,19 @@ async function decide(configPath: string, command: 'approve' | 'refuse', { id, d
 
 /** Shows the request and asks for a yes. @throws {CommandError} without one, or without a terminal */
 async function confirmed(found: PendingView, command: 'approve' | 'refuse'): Promise<void> {
-  if (!process.stdin.isTTY || printsJson()) {
+  // Nobody decides about a request that they do not see: it is shown where the question is.
+  if (!isTerminal() || printsJson()) {
     throw new CommandError(exitCodes.usage, 'this is no terminal to confirm at: look at signetctl approvals, and give --digest');
   }
-  process.stdout.write(inWords(found));
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  process.stderr.write(`${inWords(found)}\n`);
+  let answer: string;
   try {
-    const answer = await terminal.question(`\n${command === 'approve' ? 'Approve' : 'Refuse'} this? (yes or no) `);
-    if (answer.trim() !== 'yes') throw new CommandError(exitCodes.refused, 'nothing was decided: the answer was not yes');
-  } finally {
-    terminal.close();
+    answer = await askLine(`${command === 'approve' ? 'Approve' : 'Refuse'} this? (yes or no)`);
+  } catch (error) {
+    if (error instanceof Interrupted) throw new CommandError(128 + constants.signals.SIGINT, 'interrupted: nothing was decided');
+    throw error;
   }
+  if (answer !== 'yes') throw new CommandError(exitCodes.refused, 'nothing was decided: the answer was not yes');
 }
 
 function inWords({ id, command, uid, details, since, until, digest }: PendingView): string {

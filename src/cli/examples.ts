@@ -55,6 +55,8 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['mac status', ['signetctl mac status']],
   ['mac rotate', ['signetctl mac rotate']],
   ['mac destroy-former', ['signetctl mac destroy-former']],
+  ['answers status', ['signetctl answers status']],
+  ['answers rotate', ['signetctl answers rotate']],
   ['state compare', ['signetctl state compare']],
   ['state copy', ['signetctl state copy --to /etc/signetd/moved.yaml']],
   ['state confirm', ['signetctl audit verify && signetctl state compare && signetctl state confirm']],
@@ -64,6 +66,7 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
   ['token retry-pin', ['signetctl token retry-pin']],
   ['token purpose', ['signetctl token purpose --key-id 5390a7d3c9e1b25f4c8d7e6a1b0f3c2d4e --purpose root']],
   ['token change-pin', ['signetctl token change-pin --new-pin file:/root/new-pin']],
+  ['token accept', ['signetctl token accept --config /etc/signetd/hsm.yaml --label hsm --serial 7d4e9a1c']],
   ['token destroy-key', ['signetctl token destroy-key --key-id 5290a7d3c9e1b25f4c8d7e6a1b0f3c2d4e']],
   ['token probe', ['signetctl token probe', 'signetctl token probe --full']],
   ['token init', ['signetctl token init --label signetd --so-pin file:/root/so-pin --pin file:/etc/signetd/pin']],
@@ -99,11 +102,13 @@ export const examples: ReadonlyMap<string, readonly string[]> = new Map([
     'audit verify',
     [
       'signetctl audit verify',
+      'signetctl audit verify --also /etc/signetd/b.yaml',
       'signetctl audit verify --directory /mnt/archive/audit --public-key audit-key.pem',
       'signetctl audit verify --bundle audit-2026-q1.tar --public-key audit-key.pem',
     ],
   ],
   ['audit prune', ['signetctl audit prune --before 2020-01-01 --confirm']],
+  ['audit rotate-key', ['signetctl audit rotate-key']],
   [
     'audit export',
     [

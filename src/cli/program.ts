@@ -13,6 +13,7 @@ import { addClientCommands } from './clients/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { addHelpTexts } from './help-texts.ts';
 import { addKeyCommands } from './key-commands.ts';
+import { addAnswersCommands } from './answers-commands.ts';
 import { addMacCommands } from './mac-commands.ts';
 import { printAsJson, printFailure, printOutcome, printsJson } from './outcome.ts';
 import { addSetupCommands } from './setup/commands.ts';
@@ -78,6 +79,7 @@ export function programOf(end: (exitCode: number) => void): Command {
   addKeyCommands(program, runs);
   addClockCommands(program, runs);
   addMacCommands(program, runs);
+  addAnswersCommands(program, runs);
   addStateCommands(program, runs);
   addTokenCommands(program, runs);
   addCaCommands(program, runs);

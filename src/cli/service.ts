@@ -7,6 +7,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { readStateStore } from '../state/threaded-store.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
+import { failingStart } from './failing-start.ts';
 import { printNote } from './outcome.ts';
 
 export interface Answered<T> {
@@ -26,8 +27,8 @@ export async function ask<T>(configPath: string, request: AdminRequest, schema: 
   try {
     return await answerOf(configPath, request, schema);
   } catch (error) {
-    if (error instanceof NotRunning) throw new CommandError(exitCodes.serviceUnreachable, `${error.message}; start it first`);
-    throw error;
+    if (!(error instanceof NotRunning)) throw error;
+    throw new CommandError(exitCodes.serviceUnreachable, (await failingStart(configPath)) ?? `${error.message}; start it first`);
   }
 }
 

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { NotRunning } from '../admin/ask.ts';
-import { whatToDo } from '../admin/stand-by-commands.ts';
 import { administrationRow } from '../audit/audited-request.ts';
-import { ageInWords, compareState } from '../audit/compare-state.ts';
 import { loadFoundations, loadStateConfig, type Config } from '../config/config.ts';
 import type { StateConfig } from '../config/state-config.ts';
 import { copyState, type CopiedTables } from '../state/copy/copy-state.ts';
 import { CopyRefused } from '../state/copy/copy-target.ts';
 import { StoreNotOpened } from '../state/store-unavailable.ts';
-import { nameOf, readStateStore } from '../state/threaded-store.ts';
+import { nameOf } from '../state/threaded-store.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { commandLog } from './ca/command-log.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import type { Outcome } from './outcome.ts';
 import { showProgress } from './progress.ts';
-import { answerOf } from './service.ts';
+import { checkCurrent, checkStopped } from './stopped-service.ts';
 import { fields, table } from './table.ts';
 
 export const StateCopyOptions = z.object({ to: z.string().min(1) });
@@ -27,7 +24,7 @@ export async function stateCopy(configPath: string, { to: path }: z.output<typeo
   const { state: from } = foundations;
   const to = loadStateConfig(path, foundations);
   if (nameOf(from) === nameOf(to)) throw new CommandError(exitCodes.usage, `${path} names the state store that is in use: ${nameOf(from)}`);
-  await checkStopped(configPath);
+  await checkStopped(configPath, 'what it changes meanwhile would be missing in the copy');
   if (from.kind === 'sqlite' && !existsSync(from.path)) throw new CommandError(exitCodes.refused, `there is no state store ${from.path}`);
   await checkCurrent(from, foundations.audit);
   const tables = await copied(from, to, foundations.audit);
@@ -73,27 +70,4 @@ async function copied(from: StateConfig, to: StateConfig, audit: Config['audit']
 
 function rowsOf(tables: CopiedTables): number {
   return Object.values(tables).reduce((sum, { rows }) => sum + rows, 0);
-}
-
-/** @throws {CommandError} if the service runs */
-async function checkStopped(configPath: string): Promise<void> {
-  try {
-    await answerOf(configPath, { command: 'status' }, z.unknown());
-  } catch (error) {
-    if (error instanceof NotRunning) return;
-    throw error;
-  }
-  throw new CommandError(exitCodes.refused, 'signetd runs: stop it first, since what it changes meanwhile would be missing in the copy');
-}
-
-/** A copy of an older store would be older too, and its record would say that it is not. */
-async function checkCurrent(from: StateConfig, audit: Config['audit']): Promise<void> {
-  if (!audit.enabled) return;
-  const store = await readStateStore(from);
-  try {
-    const comparison = await compareState(store, audit);
-    if (comparison.isOlder) throw new CommandError(exitCodes.refused, `${ageInWords(comparison)}; ${whatToDo}`);
-  } finally {
-    await store.close();
-  }
 }

@@ -15,7 +15,10 @@ export async function stateCompare(configPath: string): Promise<Outcome> {
   );
   const { lacking, lackingCount, isOlder, isForeign, names, absent, untold } = result;
   const otherNames = names.filter((name) => name !== result.log);
-  const rows = lacking.map((one) => [String(one.record), one.time, one.by, one.client ?? '', one.key ?? '', one.effect, one.remedy]);
+  const rows = lacking.map((one) => {
+    const key = one.key ?? (one.publicKey === null ? '' : `public key ${one.publicKey}`);
+    return [String(one.record), one.time, one.by, one.client ?? '', key, one.effect, one.remedy];
+  });
   const text = fields([
     ['audit log', `${result.log}, ${result.lastRecord} records`],
     ['state store', result.knownRecord === 0 ? 'holds no place in the log' : `is at record ${result.knownRecord}`],

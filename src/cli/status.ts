@@ -1,4 +1,5 @@
 import { StatusView, unusableFile } from '../admin/views.ts';
+import { fixedMembers } from '../config/changes.ts';
 import type { Outcome } from './outcome.ts';
 import { ask } from './service.ts';
 import { fields } from './table.ts';
@@ -35,20 +36,33 @@ export async function status(configPath: string): Promise<Outcome> {
   };
 }
 
-function limitWords({ requestsPerSecond, requestsMax, perClient }: StatusView['limits'][number]): string {
-  const rate = requestsPerSecond === null ? 'no rate of its own' : `${requestsPerSecond} requests/s`;
-  return `${rate}, ${requestsMax} at a time; each client ${perClient.requestsPerSecond} requests/s, ${perClient.requestsMax} at a time`;
+function limitWords({ perClient, clients, ...all }: StatusView['limits'][number]): string {
+  const rate = all.requestsPerSecond === null ? 'no rate of its own' : `${all.requestsPerSecond} requests/s`;
+  const named = clients.map((one) => `${one.client} ${clientWords(one)}`);
+  const others = `${named.length === 0 ? 'each client' : 'each other client'} ${clientWords(perClient)}`;
+  return [`${rate}, ${all.requestsMax} at a time`, ...named, others].join('; ');
+}
+
+function clientWords({ requestsPerSecond, requestsMax }: StatusView['limits'][number]['perClient']): string {
+  return `${requestsPerSecond} requests/s, ${requestsMax} at a time`;
 }
 
 function unloadedWords(members: readonly string[]): string {
   if (members.includes(unusableFile)) return 'the file cannot be loaded as it is now: signetctl config check shows its faults';
-  return `not loaded yet: ${members.join(', ')}; run signetctl reload`;
+  const fixed = fixedMembers(members);
+  const remedy = fixed.length === 0 ? 'run signetctl reload' : `restart signetd, since a reload cannot change ${fixed.join(', ')}`;
+  return `not loaded yet: ${members.join(', ')}; ${remedy}`;
 }
 
-function auditWords({ enabled, writable, lastCheckpoint, recordsSinceCheckpoint }: StatusView['audit']): string {
+function auditWords({ enabled, writable, lastCheckpoint, recordsSinceCheckpoint: records }: StatusView['audit']): string {
   if (!enabled) return 'switched off';
-  if (!writable) return 'not writable';
-  return `last checkpoint ${lastCheckpoint ?? 'none yet'}, ${recordsSinceCheckpoint} records since`;
+  if (writable === false) return 'not writable';
+  const place = records === null ? 'its last checkpoint is not known yet' : checkpointWords(lastCheckpoint, records);
+  return writable === null ? `not open yet; ${place}` : place;
+}
+
+function checkpointWords(at: string | null, records: number): string {
+  return `last checkpoint ${at ?? 'none yet'}, ${records} records since`;
 }
 
 /** `reload`: does the same as SIGHUP and reports the result. */

@@ -52,7 +52,7 @@ async function confirm(...changes: Lacking[]): Promise<string[]> {
       untold: 0,
     },
   };
-  const { steps, remedies } = catchUp(comparison, [], store.now());
+  const { steps, remedies } = catchUp(comparison, { registered: [], revoked: [] }, store.now());
   await store.commit(steps);
   return remedies.map(({ remedy }) => remedy);
 }
@@ -78,5 +78,49 @@ describe('a state store that is older than the audit log', () => {
     expect(await confirm(lacking(1, 'identity remove'))).toEqual(['ended again']);
     expect(await row()).toMatchObject({ state: 'REMOVED' });
     expect(await store.run('journal')).toMatchObject([{ key_id: keyId, intent: 'DESTROY' }]);
+  });
+
+  it('says that another token is not accepted any more, since only the command can do that', async () => {
+    expect(await confirm(lacking(1, 'token accept'))).toEqual([
+      'lost: to go on with the token that was accepted, give signetctl token accept again',
+    ]);
+  });
+
+  const ends = Date.now() + 3_600_000;
+  const revocationOf = (...serialNumbers: string[]): StateChange => ({
+    ...{ kind: 'client revocation', date: 1_700_000_000_000 },
+    certificates: serialNumbers.map((serialNumber) => ({ authority: 'client', serialNumber, notAfter: ends })),
+  });
+  /** Serial numbers and reasons that the next CRL has. */
+  async function nextCrl(): Promise<[serialNumbers: string[], reasons: number[]]> {
+    const claim = await store.run('claimCrl', {
+      ...{ authority: 'client', now: Date.now(), claimedUntil: 0, ignoreClaim: true, minGapMs: 0, endsBefore: 0, madeSince: 0 },
+      ...{ signer: 'ab', signerSince: 1, ignoreNewer: false, keepExpired: false },
+    });
+    const { count, serialNumbers, reasons } = claim?.revoked ?? { count: 0, serialNumbers: new Uint8Array(), reasons: new Uint8Array() };
+    const read = Array.from({ length: count }, (_, index) =>
+      Buffer.from(serialNumbers.subarray(20 * index, 20 * index + 20))
+        .toString('hex')
+        .replace(/^0+/, ''),
+    );
+    return [read.toSorted(), [...reasons]];
+  }
+
+  it('puts the certificates of a revoked client on the CRL again, also if their registration is lost', async () => {
+    for (const record of [1, 2])
+      expect(await confirm(lacking(record, 'client revoke', revocationOf('0a01', '0a02')))).toEqual(['revoked again']);
+    expect(await nextCrl()).toEqual([
+      ['a01', 'a02'],
+      [0, 0],
+    ]);
+  });
+
+  it('puts them there also if the key was registered again after that, twice in a row', async () => {
+    for (const serialNumber of ['0b01', '0b02']) {
+      const spki = 'ab'.repeat(8);
+      const changes = [lacking(1, 'client revoke', revocationOf(serialNumber)), lacking(2, 'client add')];
+      await confirm(...changes.map((change) => ({ ...change, spki })));
+    }
+    expect((await nextCrl())[0]).toEqual(['a01', 'a02', 'b01', 'b02']);
   });
 });

@@ -170,6 +170,35 @@ describe('the admin socket', () => {
     expect(carriedOut).toEqual([]);
   });
 
+  it('closes the connection of a peer that does not read its answer, and ends without waiting for it', async () => {
+    const long: AdminAnswer = { outcome: 'done', result: 'x'.repeat(8 * 1024 * 1024), notes: [] };
+    socket = await AdminSocket.open({ socketPath, access: 'user', group: 0 }, recordingLog(), async () => Promise.resolve(long));
+    for (let round = 0; round < 2; round += 1) {
+      const silent = createConnection(socketPath);
+      await once(silent, 'connect');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      try {
+        silent.write('{"command":"status"}\n');
+        // The first bytes of the answer follow the greeting, and the others wait.
+        await new Promise<void>((resolve) => {
+          silent.on('data', () => {
+            if (silent.bytesRead < 1000) return;
+            silent.pause();
+            resolve();
+          });
+        });
+        vi.advanceTimersByTime(10_000);
+      } finally {
+        vi.useRealTimers();
+      }
+      if (round === 1) await socket.close();
+      silent.removeAllListeners('data').resume();
+      await once(silent, 'close');
+      expect(silent.bytesRead).toBeLessThan(8 * 1024 * 1024);
+    }
+    socket = undefined;
+  });
+
   it('carries out exactly the requests that the protocol has, whatever is sent', async () => {
     socket = await open();
     const almost = fc

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { chainedLine, entryBody, lineHash } from '../../src/audit/line.ts';
 import { requestEntry, ScratchLog } from '../audit/scratch-log.ts';
 import { signetctlHere } from '../support/signetctl-here.ts';
 import type { CommandRun } from '../support/signetctl.ts';
@@ -73,6 +74,34 @@ describe('audit find', () => {
     expect(stderr).toBe('signetctl: note: the newest 2 of 33 records; --lines prints more\n');
   });
 
+  it('finds refusals that have no request, and says of which client, and what a refusal has changed', async () => {
+    const own = new ScratchLog();
+    try {
+      const opened = await own.open();
+      const wrong = { major: 2, minor: 202, reason: 'activation failed', effects: [{ effect: 'a failed attempt is counted' }] };
+      for (const request of ['wrong', 'again']) await opened.record({ ...requestEntry(1), request, ...wrong });
+      for (const client of ['signer', 'reader'])
+        opened.refuseClient('the role keys is missing', '192.0.2.1', { client, tenant: 'demo', spki: client });
+      await opened.stop();
+      const file = join(own.directory, [...own.files().keys()].at(-1) ?? '');
+      const last = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+      const { n } = JSON.parse(last) as { n: number };
+      const outage = entryBody({ kind: 'outage', since: `${day(1)}T00:00:00.000Z`, reason: 'ENOSPC', refused: 7 });
+      appendFileSync(file, `${chainedLine({ n, hash: lineHash(last) }, `${day(1)}T00:01:00.000Z`, outage)}\n`);
+      const findIn = async (...args: string[]): Promise<string> =>
+        (await signetctlHere(['--config', '/nowhere', 'audit', 'find', '--directory', own.directory, ...args])).stdout;
+      expect(await findIn('wrong')).toContain('effects: a failed attempt is counted\n');
+      expect(await findIn('--outcome', '2/202')).toMatch(/(?:activation failed; a failed attempt is counted\n[^]*){2}/);
+      expect(await findIn('--client', 'reader', '--outcome', 'refused')).toMatch(/^who: +reader@demo$/m);
+      for (const outcome of ['refused', '2/243'])
+        expect(await findIn('--outcome', outcome)).toMatch(/outage.*7 refused.*ENOSPC|what: +outage\n/);
+      expect(await findIn('--outcome', '1/243')).toBe('No record was found.\n');
+      expect(await findIn('--outcome', 'success')).toBe('No record was found.\n');
+    } finally {
+      own.remove();
+    }
+  });
+
   it('says so if there is none', async () => {
     expect(await find('absent')).toMatchObject({ status: 0, stdout: 'No record was found.\n' });
   });
@@ -114,5 +143,8 @@ describe('audit find', () => {
     const { status, stderr } = await find('damaged');
     expect(status).toBe(1);
     expect(stderr).toMatch(/^signetctl: audit-\d{8}\.jsonl, line \d+: it is not a record\n$/);
+    // It may hide records, as no half-written one does.
+    appendFileSync(join(log.directory, newest), `"damaged" ${'x'.repeat(2 * 1024 * 1024)}`);
+    expect((await find('damaged')).stderr).toMatch(/^(?:signetctl: audit-\d{8}\.jsonl, line \d+: it is not a record\n){2}$/);
   });
 });

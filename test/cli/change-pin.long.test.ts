@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -25,13 +25,48 @@ const choose = (pin: string): void => {
 };
 const change = async (): Promise<CommandRun> => ctl('token', 'change-pin', '--new-pin', `file:${newPin}`);
 
-it.each(['135791357', '246802468'])('changes the PIN on the token and in its file, to %s', async (pin) => {
+/** The whole audit log, and how many times it has the command. */
+function recorded(): { readonly text: string; readonly times: number } {
+  const directory = join(service.environment.directory, 'audit');
+  const text = readdirSync(directory)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => readFileSync(join(directory, name), 'utf8'))
+    .join('');
+  return { text, times: text.split('"command":"token change-pin"').length - 1 };
+}
+
+it.each(['135791357', '246802468'])('changes the PIN on the token and in its file, and is recorded, to %s', async (pin) => {
+  const { times } = recorded();
   choose(pin);
   expect((await change()).stderr).toContain('the token host is running');
   await service.daemon.stop();
   const changed = await change();
   expect([changed.status, changed.stdout]).toEqual([0, expect.stringContaining('The PIN was changed')]);
   expect(readFileSync(pinFile, 'utf8')).toBe(pin);
+  await service.daemon.start();
+  expect([recorded().times, recorded().text.includes(pin)]).toEqual([times + 1, false]);
+  const found = await ctl('audit', 'find', '--since', '2020-01-01');
+  expect(found.stdout, found.stderr).toContain('token change-pin');
+  expect((await ctl('audit', 'verify')).status).toBe(0);
+});
+
+it('changes nothing if nobody can record it, twice in a row', async () => {
+  const present = readFileSync(pinFile, 'utf8');
+  const store = join(service.environment.directory, 'state.sqlite');
+  await service.daemon.stop();
+  choose('975318642');
+  renameSync(store, `${store}.away`);
+  for (const unusable of [() => undefined, () => mkdirSync(store)]) {
+    unusable();
+    const refused = await change();
+    expect([refused.status, refused.stderr]).toEqual([
+      5,
+      expect.stringContaining('the PIN was not changed, since the audit log could not'),
+    ]);
+    expect([readFileSync(pinFile, 'utf8'), existsSync(`${pinFile}.next`)]).toEqual([present, false]);
+  }
+  rmSync(store, { recursive: true });
+  renameSync(`${store}.away`, store);
   await service.daemon.start();
 });
 
@@ -50,6 +85,7 @@ it('refuses a PIN that the token does not accept, and the present one, and chang
 });
 
 it.each(['before the token had it', 'after the token had it'])('an interrupted change is finished by a repetition: %s', async (when) => {
+  const { times } = recorded();
   const present = readFileSync(pinFile, 'utf8');
   const next = `${when === 'before the token had it' ? '777' : '888'}123456`;
   await service.daemon.stop();
@@ -73,4 +109,5 @@ it.each(['before the token had it', 'after the token had it'])('an interrupted c
   expect([finished.status, finished.stderr]).toEqual([0, expect.not.stringContaining('refuses')]);
   expect(readFileSync(pinFile, 'utf8')).toBe(next);
   await service.daemon.start();
+  expect(recorded().times).toBe(times + (when === 'after the token had it' ? 2 : 1));
 });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -186,15 +187,41 @@ describe('signetctl client issue', () => {
   });
 });
 
+describe('signetctl token inventory', () => {
+  it('says which key is that of the CA of the clients, which looks like that of a root', async () => {
+    expect((await signetctlHere(['--config', service.description.configFile, 'token', 'inventory'])).stdout).toMatch(
+      / 52[0-9a-f]{32} \(root, (?:certificateAuthorities\.\w+, )?clientAuthority\) /,
+    );
+  });
+});
+
 describe('signetctl client renew', () => {
   it('issues for a new key while the old certificate goes on, until it is revoked', async () => {
     const old = issuedIn(await issue('renewed'));
     const next = issuedIn(await renew('renewed'));
     expect(next.publicKey).not.toBe(old.publicKey);
     expect([await statusFor(old.files), await statusFor(next.files)]).toEqual([200, 200]);
-    expect(await renew('renewed')).toMatchObject({ status: 5, stderr: expect.stringContaining('2 keys are registered') as unknown });
+    const unclear = await renew('renewed');
+    expect(unclear).toMatchObject({ status: 5, stderr: expect.stringContaining('2 keys are registered') as unknown });
+    for (const { publicKey, notAfter } of [old, next])
+      expect(unclear.stderr).toMatch(new RegExp(`${publicKey} \\(registered \\d{4}-\\S+, certificate valid until ${notAfter}\\)`));
+    const { stderr } = await run('client', 'revoke', 'renewed');
+    for (const { publicKey, files } of [old, next]) {
+      const { serialNumber } = new X509Certificate(readFileSync(files.certificate));
+      expect(stderr).toMatch(new RegExp(`${publicKey} \\(registered \\d{4}-[^;]*, serial number ${serialNumber}\\)`, 'i'));
+    }
     const last = issuedIn(await renew(next.publicKey, '--revoke-old'));
     expect([await statusFor(old.files), await statusFor(next.files), await statusFor(last.files)]).toEqual([200, 403, 200]);
+  });
+
+  it('issues again on the same day into the same directory, under other names', async () => {
+    const to = mkdtempSync(join(directory, 'same-day-'));
+    const once = async (client: string): Promise<Issued> =>
+      issuedIn(await run('--json', 'client', 'renew', client, '--directory', to, '--revoke-old'));
+    issuedIn(await issue('same-day'));
+    const made = [await once('same-day'), await once('same-day'), await once('same-day')].map(({ files }) => files.certificate);
+    expect(made.map((file) => file.replace(/^.*\d{4}-\d\d-\d\d/, ''))).toEqual(['.pem', '-2.pem', '-3.pem']);
+    expect(readdirSync(to)).toHaveLength(12);
   });
 
   it('issues for the same key, whose registration then has the new end', async () => {

@@ -248,7 +248,7 @@ describe('config check', () => {
     expect((await withList(authority.revocationList(past))).stderr).toMatch(
       /clientRevocationLists: the CRL of CN=.* expired on .*: its clients are refused/,
     );
-    expect((await withList('no list')).stderr).toMatch(/clientRevocationLists: .*clients\.crl: there is no CRL in PEM or DER in this file/);
+    expect((await withList('no list')).stderr).toMatch(/clientRevocationLists: .*clients\.crl: there is no CRL in PEM or DER/);
     const { status, stderr } = await check(({ listeners }) => {
       delete listeners.api.clientRevocationLists;
     });

@@ -21,6 +21,7 @@ async function found(availableMebibytes: number, isRunning = true): Promise<stri
     audit: { enabled: true, directory },
     state: { kind: 'sqlite', path: join(directory, 'state.sqlite') },
     sessions: { scratchDirectory: directory },
+    listeners: { api: { clientRevocationUrls: [] } },
   } as unknown as Config;
   const space = async (): Promise<{ availableBytes: number; sizeBytes: number }> =>
     Promise.resolve({ availableBytes: availableMebibytes * mebibyte, sizeBytes: 1000 * mebibyte });

@@ -26,6 +26,16 @@ it('doctor reports a syslog server that is required and takes no records as a fa
   ]);
 });
 
+it.each(['it does not sign', 'the token host has ended: the PIN is refused'])(
+  'doctor says where there is more about a token: %s',
+  (reason) => {
+    const about = runningService({ ...status, faults: { token: reason } }, [], false).filter(({ part }) => part === 'signing');
+    expect(about).toEqual([
+      { part: 'signing', state: 'fault', text: `${reason}; the log of signetd and systemctl status signetd-token say more` },
+    ]);
+  },
+);
+
 it.each([
   ['timeStampAuthority', 'the clock is not synchronised', 'time-stamps', 'warning'],
   ['auditSyslog', '3 audit records wait for the syslog server: ECONNREFUSED', 'syslog', 'warning'],

@@ -240,7 +240,7 @@ describe('signetctl doctor, of a planted fault', () => {
     });
     expect(faults).toEqual([
       // By what doctor looks at first, and then by what it looks at next, which does not try it again.
-      expect.stringMatching(/^token: the token refuse(?:s the|d this) PIN.*: write the right PIN to the place that token\.pin names/),
+      expect.stringMatching(/^token: the token refuse(?:s the|d this) PIN.*: the page lost-pin\.md has the steps/),
     ]);
     expect(faults.join()).not.toContain('999999');
   });

@@ -1,4 +1,5 @@
-import { keyDigest, type BundlePlan } from '../../audit/bundle.ts';
+import type { BundlePlan } from '../../audit/bundle.ts';
+import { keyDigest } from '../../audit/checkpoint.ts';
 
 /** Returns the README.txt of a bundle: how to verify it, also without signetd. */
 export function bundleReadme({ log, files, publicKeys }: BundlePlan, version: string): string {
@@ -28,6 +29,15 @@ To verify it without signetd:
     log: LOG
     records: RECORDS
     hash: HASH
+    time: TIME
+
+- Each file begins with a record with "kind":"open", whose "publicKey" is the key of its checkpoints. If
+  another key came before, "succession" says so: "signature" is that of the key "former" over the four lines
+  below, each with a line feed. FORMER and NEW are the SHA-256 of the two keys.
+
+    signetd audit key v1
+    former: FORMER
+    new: NEW
     time: TIME
 
   openssl dgst -sha256 -verify keys/SHA256.pem -signature value.der text

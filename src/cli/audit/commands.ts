@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Runs } from '../runs.ts';
+import { NoOptions, type Runs } from '../runs.ts';
 
 /** `signetctl audit …` */
 export function addAuditCommands(program: Command, runs: Runs): void {
@@ -15,8 +15,15 @@ export function addAuditCommands(program: Command, runs: Runs): void {
       .option('--known <record:hash...>', 'records that the log must contain, from a checkpoint kept elsewhere')
       .option('--from <file>', 'begin with this file, if older ones are archived')
       .option('--account <directory>', "directory of the token host's account of uses, instead of the configured one")
+      .option(
+        '--also <config...>',
+        'configurations of other daemons that share the token host: their logs are verified too, and count for the account',
+      )
       .option('--no-account', 'do not compare with the account of uses')
-      .option('--explained <chain:line...>', 'uses without a record that have been explained, as named by an earlier run')
+      .option(
+        '--explained <chain:line...>',
+        'uses without a record that have been explained, as named by an earlier run; also a list such as 0:748,0:749',
+      )
       .option('--recent-seconds <seconds>', 'only count uses of the last seconds, whose records may still be missing', '30'),
     async () => import('./verify.ts'),
     ({ VerifyOptions, auditVerify }) => [VerifyOptions, auditVerify],
@@ -72,5 +79,10 @@ export function addAuditCommands(program: Command, runs: Runs): void {
       .requiredOption('--confirm', 'confirm that the records are no longer needed, or are archived'),
     async () => import('./prune.ts'),
     ({ PruneOptions, auditPrune }) => [PruneOptions, auditPrune],
+  );
+  runs(
+    audit.command('rotate-key').description('make another key for checkpoints, which the former one signs before it is destroyed'),
+    async () => import('./rotate-key.ts'),
+    ({ auditRotateKey }) => [NoOptions, auditRotateKey],
   );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { stat } from 'node:fs/promises';
+import { Effect } from '../../audit/effect.ts';
 import { auditFiles } from '../../audit/file-names.ts';
 import { findRecords } from '../../audit/find-records.ts';
 import type { WrittenRecord } from '../../audit/record-filter.ts';
@@ -52,7 +53,9 @@ const headings = ['TIME', 'RECORD', 'REQUEST', 'WHO', 'WHAT', 'OUTCOME', 'REASON
 
 function rowOf(record: WrittenRecord): string[] {
   const { time, n, request } = record;
-  return [text(time), text(n), text(request), whoOf(record), whatOf(record), outcomeOf(record), reasonIn(record)].map((cell) =>
+  // A refusal may have changed something too, such as the count of attempts.
+  const reason = [reasonIn(record), ...(record['major'] === 0 ? [] : [effectsIn(record)])].filter((part) => part !== '').join('; ');
+  return [text(time), text(n), text(request), whoOf(record), whatOf(record), outcomeOf(record), reason].map((cell) =>
     cell === '' ? '-' : cell,
   );
 }
@@ -76,6 +79,7 @@ function detailsOf(record: WrittenRecord): (readonly [string, string])[] {
     ...([
       ['outcome', outcomeOf(record)],
       ['reason', reasonIn(record)],
+      ['effects', effectsIn(record)],
     ] as const),
   ];
   return lines.filter(([, value]) => value !== '');
@@ -90,12 +94,13 @@ function whatOf({ operation, command, kind }: WrittenRecord): string {
   return text(operation ?? command ?? kind);
 }
 
-function outcomeOf({ kind, major, minor, status, fault, count, repeated, replayed }: WrittenRecord): string {
+function outcomeOf({ kind, major, minor, status, fault, count, refused, repeated, replayed }: WrittenRecord): string {
   const again = repeated === true ? ' (repeated)' : '';
   if (status !== undefined) return `HTTP ${text(status)}${again}`;
   if (major !== undefined) return `${text(major)}/${text(minor)}${again}`;
   if (replayed !== undefined) return 'recorded later';
   if (kind === 'administration') return fault === undefined ? 'done' : 'not done';
+  if (kind === 'outage') return `${text(refused)} refused`;
   return count === undefined ? '' : `${text(count)} times`;
 }
 
@@ -104,6 +109,12 @@ function reasonIn({ reason, fault, tampered, replayed, gap }: WrittenRecord): st
     .map(text)
     .filter((one) => one !== '')
     .join('; ');
+}
+
+/** What was committed to the state store. */
+function effectsIn({ effects }: WrittenRecord): string {
+  const { data = [] } = z.array(Effect.pick({ effect: true })).safeParse(effects);
+  return data.map(({ effect }) => effect).join('; ');
 }
 
 function text(value: unknown): string {

@@ -3,11 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
-import { keyDigest, openBundle } from '../../audit/bundle.ts';
+import { openBundle } from '../../audit/bundle.ts';
+import { keyDigest } from '../../audit/checkpoint.ts';
 import { auditFiles, type AuditFile } from '../../audit/file-names.ts';
 import type { Place } from '../../audit/record.ts';
-import { AccountComparison, type AccountVerdict, type UnrecordedUse } from '../../audit/compare-account.ts';
-import { verifyAuditLog } from '../../audit/verify.ts';
+import { AccountComparison, type AccountVerdict } from '../../audit/compare-account.ts';
+import { RecordOrder } from '../../audit/record-order.ts';
+import { verifyAuditLog, type BadPlace, type VerifyResult } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
 import { readStateStore } from '../../state/threaded-store.ts';
@@ -16,6 +18,7 @@ import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { showProgress } from '../progress.ts';
 import { fields } from '../table.ts';
+import { accountFaults, accountFields } from './account-words.ts';
 
 export const VerifyOptions = z.object({
   bundle: z.string().optional(),
@@ -25,7 +28,11 @@ export const VerifyOptions = z.object({
   known: z.array(z.string()).default([]),
   from: z.string().optional(),
   account: z.union([z.string(), z.boolean()]).default(true),
-  explained: z.array(z.string().regex(/^\d{1,3}:\d{1,15}$/, 'chain and line, such as 0:4711')).default([]),
+  also: z.array(z.string()).default([]),
+  explained: z
+    .array(z.string().regex(/^\d{1,3}:\d{1,15}(?:,\d{1,3}:\d{1,15})*$/, 'chain and line, such as 0:4711, or a list such as 0:4711,0:4712'))
+    .default([])
+    .transform((lists) => lists.flatMap((list) => list.split(','))),
   recentSeconds: z
     .string()
     .regex(/^\d{1,6}$/, 'seconds')
@@ -46,41 +53,43 @@ interface Expected {
 
 /** `audit verify`: verifies the whole log, which may be written meanwhile. */
 export async function auditVerify(configPath: string, options: VerifyOptions): Promise<Outcome> {
-  const expected = await (options.bundle === undefined ? expectedOf(configPath, options) : expectedOfBundle(options.bundle, options));
-  const { directory, publicKeys, heads, olderState } = expected;
-  if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
-  const present = expected.files ?? (await auditFiles(directory));
-  const beginsLater = present[0] !== undefined && present[0].number > 1;
-  const comparison = comparisonOf(configPath, options, options.from === undefined && !beginsLater);
-  // A bundle may begin with any file.
-  const from = options.from ?? (options.bundle !== undefined && beginsLater ? present[0]?.name : undefined);
-  const progress = showProgress({ work: 'audit verify', unit: 'bytes', total: await sizeOf(present, from) });
-  const result = await verifyAuditLog(expected.files ?? directory, {
-    publicKeys,
-    heads: [...heads, ...options.known.map(knownPlace)],
-    from,
-    observe: async (record) => comparison?.take(record),
-    progress: progress.at,
-  }).finally(progress.end);
-  const account = await comparison?.end();
-  const { bad, files, records, checkpoints, covered, first, last } = result;
+  if (options.also.length > 0 && !isOwnLog(options))
+    throw new CommandError(exitCodes.usage, '--also is for the configured log, and needs its account');
+  const own = await logToVerify(configPath, options);
+  const others = await Promise.all(
+    options.also.map(async (path) => ({ config: path, ...(await logToVerify(path, VerifyOptions.parse({}))) })),
+  );
+  refuseStrangers(configPath, options, [own, ...others]);
+  const comparison = comparisonOf(configPath, options);
+  const { results, account } = await verifyLogs([own, ...others], comparison);
+  const [result, ...further] = results;
+  if (result === undefined) throw new Error('no log was verified');
+  const also = others.map(({ config, directory }, index) => ({ config, directory, ...further[index] }));
+  const { bad, files, records, checkpoints, keys, covered, first, last } = result;
+  const { directory } = own;
   const since = last === undefined || covered === undefined ? 0 : last.n - covered.records;
+  const isWhole = results.every((one) => one.bad === undefined);
   return {
-    json: { directory, ...result, account },
+    json: { directory, ...result, ...(also.length === 0 ? {} : { also }), account },
     text: fields([
       [options.bundle === undefined ? 'directory' : 'bundle', directory],
       ['read', `${records} records in ${files} files, ${checkpoints} checkpoints`],
       ['proved', covered === undefined ? 'nothing' : `up to record ${covered.records}, by the checkpoint of ${covered.time}`],
+      ...keys.map((key) => ['key', keyWords(key)] as const),
       ...(first === undefined || first === 1 ? [] : [['first', `record ${first}`] as const]),
       ['last', last === undefined ? 'none' : `record ${last.n}, ${last.hash}`],
       ['verdict', bad === undefined ? 'the log is intact' : 'the log is DAMAGED'],
+      ...also.map(
+        (one) => ['also', `${one.directory}: ${one.records ?? 0} records, ${one.bad === undefined ? 'intact' : 'DAMAGED'}`] as const,
+      ),
       ...(account === undefined ? [] : accountFields(account)),
     ]),
     faults: [
-      ...(bad === undefined ? [] : [`${bad.file}, line ${bad.line}: ${bad.why}`]),
-      ...(olderState === undefined ? [] : [olderState]),
-      // If the log was not read to its end, uses without a record prove nothing.
-      ...(account === undefined ? [] : accountFaults(account, bad === undefined)),
+      ...(bad === undefined ? [] : [placeWords(bad)]),
+      ...also.flatMap((one) => (one.bad === undefined ? [] : [`${one.config}: ${placeWords(one.bad)}`])),
+      ...[own, ...others].flatMap((log) => (log.olderState === undefined ? [] : [log.olderState])),
+      // If a log was not read to its end, uses without a record prove nothing.
+      ...(account === undefined ? [] : accountFaults(account, isWhole)),
     ],
     notes: [
       // The last checkpoint covers the records before it, not itself.
@@ -92,13 +101,87 @@ export async function auditVerify(configPath: string, options: VerifyOptions): P
   };
 }
 
+function placeWords({ file, line, why }: BadPlace): string {
+  return `${file}, line ${line}: ${why}`;
+}
+
+interface LogToVerify extends Expected {
+  readonly present: readonly AuditFile[];
+  /** Name of the file to begin with. */
+  readonly from: string | undefined;
+  readonly isFromBeginning: boolean;
+}
+
+/** @throws {CommandError} if there is no such log */
+async function logToVerify(configPath: string, options: VerifyOptions): Promise<LogToVerify> {
+  const expected = await (options.bundle === undefined ? expectedOf(configPath, options) : expectedOfBundle(options.bundle, options));
+  const { directory, heads } = expected;
+  if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
+  const present = expected.files ?? (await auditFiles(directory));
+  const beginsLater = present[0] !== undefined && present[0].number > 1;
+  return {
+    ...expected,
+    heads: [...heads, ...options.known.map(knownPlace)],
+    present,
+    // A bundle may begin with any file.
+    from: options.from ?? (options.bundle !== undefined && beginsLater ? present[0]?.name : undefined),
+    isFromBeginning: options.from === undefined && !beginsLater,
+  };
+}
+
+/** Verifies all logs, and compares them with the account, in one pass over all. */
+async function verifyLogs(
+  logs: readonly LogToVerify[],
+  comparison: AccountComparison | undefined,
+): Promise<{ readonly results: readonly VerifyResult[]; readonly account: AccountVerdict | undefined }> {
+  const sizes = await Promise.all(logs.map(async ({ present, from }) => sizeOf(present, from)));
+  const read = logs.map(() => 0);
+  const sum = (parts: readonly number[]): number => parts.reduce((total, part) => total + part, 0);
+  const progress = showProgress({ work: 'audit verify', unit: 'bytes', total: sum(sizes) });
+  const order = new RecordOrder(logs.length, async (record) => comparison?.take(record));
+  const verified = logs.map(async ({ files, directory, publicKeys, heads, from, isFromBeginning }, index) =>
+    verifyAuditLog(files ?? directory, {
+      ...{ publicKeys, heads, from },
+      observe: comparison?.readerOf(isFromBeginning, async (record) => order.offer(index, record)),
+      progress: (bytes) => {
+        read[index] = bytes;
+        progress.at(sum(read));
+      },
+    }).finally(() => {
+      order.ended(index);
+    }),
+  );
+  const results = await Promise.all(verified).finally(progress.end);
+  return { results, account: await comparison?.end() };
+}
+
+/** @throws {CommandError} if `--also` names a log whose daemon does not share the token host, or one log twice */
+function refuseStrangers(configPath: string, options: VerifyOptions, logs: readonly LogToVerify[]): void {
+  if (options.also.length === 0) return;
+  if (!isOwnLog(options)) throw new CommandError(exitCodes.usage, '--also is for the configured log, and its account of uses');
+  const host = accountDirectoryOf(loadConfig(configPath).token);
+  for (const path of options.also)
+    if (accountDirectoryOf(loadConfig(path).token) !== host)
+      throw new CommandError(exitCodes.usage, `--also ${path}: its daemon uses another token host, whose account is not ${host}`);
+  const twice = logs.map(({ directory }) => directory).find((directory, index, all) => all.indexOf(directory) !== index);
+  if (twice !== undefined) throw new CommandError(exitCodes.usage, `--also: the log ${twice} is named twice`);
+}
+
+/** Whether the log is that of this host's configuration. */
+function isOwnLog({ directory, publicKey, bundle, account }: VerifyOptions): boolean {
+  return account !== false && directory === undefined && publicKey === undefined && bundle === undefined;
+}
+
+function keyWords({ sha256, checkpoints, from, to }: VerifyResult['keys'][number]): string {
+  return `${sha256}, named since record ${from}: ${checkpoints === 0 ? 'no checkpoint' : `${checkpoints} checkpoints, the last of record ${to}`}`;
+}
+
 /**
  * Undefined if there is nothing to compare: a log elsewhere does not belong to this host.
  * @throws {CommandError} if the account cannot be read
  */
-function comparisonOf(configPath: string, options: VerifyOptions, isFromBeginning: boolean): AccountComparison | undefined {
-  const isElsewhere = options.directory !== undefined || options.publicKey !== undefined || options.bundle !== undefined;
-  if (options.account === false || (options.account === true && isElsewhere)) return undefined;
+function comparisonOf(configPath: string, options: VerifyOptions): AccountComparison | undefined {
+  if (typeof options.account !== 'string' && !isOwnLog(options)) return undefined;
   const config = loadConfig(configPath);
   if (!config.audit.enabled) return undefined;
   const directory = typeof options.account === 'string' ? options.account : accountDirectoryOf(config.token);
@@ -106,7 +189,6 @@ function comparisonOf(configPath: string, options: VerifyOptions, isFromBeginnin
     return new AccountComparison(directory, {
       explained: new Set(options.explained),
       recentFrom: Date.now() - Number(options.recentSeconds) * 1000,
-      isFromBeginning,
     });
   } catch (error) {
     const reason = reasonOf(error);
@@ -184,38 +266,4 @@ function knownPlace(text: string): Place {
     throw new CommandError(exitCodes.usage, '--known takes a record number and its hash from a checkpoint, such as 1200:5f3c…');
   }
   return { n: Number(n), hash };
-}
-
-/** Describes the result of the comparison with the token host's account. */
-export function accountFields(account: AccountVerdict): [string, string][] {
-  const { lines, recorded, unrecordedCount, explainedCount, services, wrongSecrets, bad } = account;
-  const others = Object.values(services).reduce((sum, count) => sum + count, 0);
-  const explained = explainedCount === 0 ? '' : `, ${explainedCount} explained`;
-  return [
-    ['account', bad.length > 0 ? 'DAMAGED' : `${lines} lines, intact`],
-    ['uses', `${recorded} with a record, ${unrecordedCount} ${unrecordedCount === 0 ? 'without' : 'WITHOUT'}${explained}`],
-    [
-      'other uses',
-      `${others} by ${Object.keys(services).length} service keys, which have no single records (OCSP, time-stamps, checkpoints)`,
-    ],
-    ['wrong secrets', `${wrongSecrets} compared by the token host`],
-  ];
-}
-
-/**
- * @param isWhole whether the log was read to its end; if not, uses without a record prove nothing
- */
-export function accountFaults({ bad, unrecorded, unrecordedCount }: AccountVerdict, isWhole: boolean): string[] {
-  const changed = bad.map(({ file, line, why }) => (file.endsWith('-') ? `${file.slice(0, -1)}: ${why}` : `${file}, line ${line}: ${why}`));
-  if (!isWhole) return changed;
-  const more = unrecordedCount - unrecorded.length;
-  return [...changed, ...unrecorded.map(useWords), ...(more === 0 ? [] : [`and ${more} more uses without a record`])];
-}
-
-function useWords({ use, time, file, line, place, startedAgain }: UnrecordedUse): string {
-  const [kind, key, how, what] = use.split(' ');
-  const did =
-    kind === 'mac' ? `a MAC was made for a new secret of the key ${key} (${how}) at ${time}` : `the key ${key} signed ${what} at ${time}`;
-  const after = startedAgain === undefined ? '' : ` (signetd started again at ${startedAgain}: a crash may have prevented its record)`;
-  return `${file}, line ${line}: ${did}; the audit log has no record of it${after}; ${place}`;
 }

@@ -68,7 +68,7 @@ export async function backupCreate(configPath: string, options: CreateOptions): 
       ['SHA-256', sha256],
       ['state of', manifest.time],
       ['audit log', last === undefined || last === null ? 'none' : `up to record ${last.n}, ${last.hash}`],
-      ['keys on the token', String(manifest.token.keys)],
+      ['keys in the state', String(manifest.token.keys)],
       ['encrypted to', recipients.join(', ')],
     ])}`,
     notes: [

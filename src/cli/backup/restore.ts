@@ -27,6 +27,9 @@ import { showProgress } from '../progress.ts';
 import { comparedWithToken } from './compare.ts';
 import { readAndVerify, readingOptions, secretsOf } from './verify.ts';
 
+/** What can be restored without the audit log, which then shows what came after the backup. */
+const withLog: readonly Choice[] = ['configuration', 'state'];
+
 export const RestoreOptions = z.object({
   ...readingOptions,
   to: z.string().default('/'),
@@ -68,7 +71,7 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
   // Below another directory, it is not the service of this machine that is in the way.
   if (root === '/') await checkStopped(configPath);
   const database = manifest.state.kind === 'postgresql' && chosen.has('state') ? databaseOf(configPath) : undefined;
-  await checkEmpty(manifest, targets, { database, replace: options.replace, root });
+  await checkEmpty(manifest, targets, { database, replace: options.replace, root, chosen });
   const owners = new MissingOwners();
   const restored = await putInPlace(backup, { manifest, targets, database, owners });
   const compared = await compare(configPath, root);
@@ -84,7 +87,7 @@ export async function backupRestore(ownConfigPath: string, options: RestoreOptio
       ...owners.notes(),
       ...compared.notes,
       ...(manifest.secrets.length === 0 ? [] : [`not in the backup, put them in place: ${secretsOf(manifest)}`]),
-      ...(await laterLog(manifest, chosen, root)),
+      ...(chosen.has('audit') ? [] : await laterLog(manifest, chosen, root)),
     ],
   };
 }
@@ -211,10 +214,11 @@ interface Place {
   readonly database: PostgresqlConfig | undefined;
   readonly replace: boolean;
   readonly root: string;
+  readonly chosen: ReadonlySet<Choice>;
 }
 
 /** @throws {CommandError} if something would be replaced that is not to be */
-async function checkEmpty(manifest: Manifest, { existing }: Targets, { database, replace, root }: Place): Promise<void> {
+async function checkEmpty(manifest: Manifest, { existing }: Targets, { database, replace, root, chosen }: Place): Promise<void> {
   const contents = database === undefined ? undefined : await inOneStep(async () => databaseContents(database));
   if (contents !== undefined && contents.connections > 0)
     throw new CommandError(exitCodes.refused, `signetd has ${contents.connections} connections to the database: stop every instance first`);
@@ -230,20 +234,23 @@ async function checkEmpty(manifest: Manifest, { existing }: Targets, { database,
       'nothing was restored, since these exist already; --replace restores and keeps them under other names',
       ...shown,
       ...(inTheWay.length > shown.length ? [`and ${inTheWay.length - shown.length} more`] : []),
-      ...(await laterLog(manifest, new Set(), root)),
+      ...(await laterLog(manifest, chosen, root)),
     ].join('\n'),
   );
 }
 
 /** What to know about an audit log that is here and goes on after the backup. */
 async function laterLog({ audit }: Manifest, chosen: ReadonlySet<Choice>, root: string): Promise<string[]> {
-  if (audit === null || audit.last === null || chosen.has('audit')) return [];
+  if (audit === null || audit.last === null || !(chosen.has('audit') || chosen.has('state'))) return [];
   const directory = join(root, audit.directory);
   if (!existsSync(directory) || (await auditFiles(directory)).length === 0) return [];
   const { tail } = await findTail(directory, undefined);
   if (tail.n <= audit.last.n) return [];
+  const kept = withLog.filter((choice) => chosen.has(choice));
+  const keep = kept.length === 0 ? 'do not restore audit' : `--only ${kept.join(',')}`;
+  const advice = chosen.has('audit') ? `If the log is intact, keep it (${keep}): signetd then` : 'It is kept: signetd then';
   return [
-    `the audit log here goes on to record ${tail.n}, the backup to record ${audit.last.n}. If the log is intact, keep it (--only configuration,state): signetd then finds what came after the backup, and waits for signetctl state compare and state confirm`,
+    `the audit log here goes on to record ${tail.n}, the backup to record ${audit.last.n}. ${advice} finds what came after the backup, and waits for signetctl state compare and state confirm`,
   ];
 }
 

@@ -2,6 +2,11 @@ import type { Command } from 'commander';
 import type { Runs } from '../runs.ts';
 
 const publicUrl = ['--public-url <url>', 'external address of the public listener, such as http://pki.example.org'] as const;
+/** For commands whose new key and whose issuer's key may be on two tokens. */
+export const issuerToken = [
+  '--issuer-token <file>',
+  "configuration whose section token names the token with the issuer's key, if it is another one",
+] as const;
 const directory = ['--directory <directory>', 'directory for the new files; none is overwritten'] as const;
 
 /** `signetctl ca …` */
@@ -38,6 +43,7 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption('--common-name <name>', 'common name')
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
       .option('--years <years>', 'validity', '10')
+      .option(...issuerToken)
       .option(...publicUrl),
     async () => import('./issue.ts'),
     ({ IssueOptions, caIssue }) => [IssueOptions, caIssue],
@@ -68,6 +74,7 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption('--common-name <name>', 'common name, different from that of the present root')
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-384')
       .option('--years <years>', 'validity', '20')
+      .option(...issuerToken)
       .option(...publicUrl),
     async () => import('./new-root.ts'),
     ({ NewRootOptions, caNewRoot }) => [NewRootOptions, caNewRoot],
@@ -79,6 +86,11 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption('--authority <name>', 'name of the CA in the configuration')
       .requiredOption(...directory)
       .requiredOption('--file <name>', 'name of the new file, for the CRL')
+      .option(
+        '--unrevocable',
+        'although what it issued is valid: it can no longer be revoked, and the CRL ends with the certificate of the CA',
+      )
+      .option(...issuerToken)
       .option('--destroy-key', 'destroy the key on the token: nothing can be issued or revoked with it afterwards'),
     async () => import('./retire.ts'),
     ({ RetireOptions, caRetire }) => [RetireOptions, caRetire],

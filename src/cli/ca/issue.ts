@@ -5,12 +5,13 @@ import type { Outcome } from '../outcome.ts';
 import { configurationOutcome, publishedUrls, writeNew } from './authority-files.ts';
 import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, namedAuthority, yearsOf } from './options.ts';
 import { chainBelow } from './overlap-chain.ts';
-import { withNewKeys } from './token-work.ts';
+import { withIssuerToken, withNewKeys } from './token-work.ts';
 
 export const IssueOptions = z.object({
   by: z.string(),
   ...namedAuthority,
   publicUrl: z.string().optional(),
+  issuerToken: z.string().optional(),
 });
 
 /**
@@ -26,9 +27,12 @@ export async function caIssue(configPath: string, options: z.output<typeof Issue
     years: yearsOf(options.years, '--years'),
     ...publishedUrls(options.publicUrl, options.by),
   };
-  return withNewKeys(configPath, 'ca issue', ['authority'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'ca issue', ['authority'], async (token, [keyId], store) => {
     if (keyId === undefined) throw new Error('a key was asked for');
-    const issuing = await newIssuingAuthority(token, loadAuthority(token, by), { keyId, ...settings });
+    const place = { configPath, command: 'ca issue' as const, token, store };
+    const issuing = await withIssuerToken(place, options.issuerToken, async (issuer) =>
+      newIssuingAuthority(token, loadAuthority(issuer, by), { keyId, ...settings }),
+    );
     const certificate = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', issuing.certificate.der);
     return configurationOutcome(
       { [entry]: { certificate, chain: chainBelow(by), keyId, ...publishedUrls(options.publicUrl, entry) } },

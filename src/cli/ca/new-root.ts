@@ -9,12 +9,13 @@ import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { publishedUrls, sectionText, writeNew } from './authority-files.ts';
 import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, namedAuthority, yearsOf } from './options.ts';
-import { withNewKeys } from './token-work.ts';
+import { withIssuerToken, withNewKeys } from './token-work.ts';
 
 export const NewRootOptions = z.object({
   replaces: z.string(),
   ...namedAuthority,
   publicUrl: z.string().optional(),
+  issuerToken: z.string().optional(),
 });
 
 /**
@@ -39,17 +40,21 @@ export async function caNewRoot(configPath: string, options: z.output<typeof New
   const years = yearsOf(options.years, '--years');
   const files = { own: `${entry}.pem`, byOld: `${entry}-by-${replaces}.pem`, oldByNew: `${replaces}-by-${entry}.pem` };
   checkAreNew(directory, Object.values(files));
-  return withNewKeys(configPath, 'ca new-root', ['root'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'ca new-root', ['root'], async (token, [keyId], store) => {
     if (keyId === undefined) throw new Error('a key was asked for');
-    const former = loadAuthority(token, old);
-    // CRLs and OCSP requests name an issuer by its name: two roots of one name would be mixed up.
-    if (Buffer.compare(former.certificate.subject, name) === 0)
-      throw new CommandError(
-        exitCodes.refused,
-        `--common-name: "${replaces}" has this name; the new root needs its own, such as one with a number`,
-      );
-    const root = await newRoot(token, { keyId, keyType, name, years, ...publishedUrls(publicUrl, entry) });
-    const byOld = await certifyAuthority(token, former, root, { years, ...publishedUrls(publicUrl, replaces) });
+    const place = { configPath, command: 'ca new-root' as const, token, store };
+    const { former, root, byOld } = await withIssuerToken(place, options.issuerToken, async (issuer) => {
+      const present = loadAuthority(issuer, old);
+      // CRLs and OCSP requests name an issuer by its name: two roots of one name would be mixed up.
+      if (Buffer.compare(present.certificate.subject, name) === 0)
+        throw new CommandError(
+          exitCodes.refused,
+          `--common-name: "${replaces}" has this name; the new root needs its own, such as one with a number`,
+        );
+      const made = await newRoot(token, { keyId, keyType, name, years, ...publishedUrls(publicUrl, entry) });
+      const cross = await certifyAuthority(token, present, made, { years, ...publishedUrls(publicUrl, replaces) });
+      return { former: present, root: made, byOld: cross };
+    });
     const notAfterMax = former.certificate.notAfter;
     const oldByNew = await certifyAuthority(token, root, former, { years, notAfterMax, ...publishedUrls(publicUrl, entry) });
     const certificate = writeNew(directory, files.own, 'CERTIFICATE', root.certificate.der);

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { KeyUsingCommand, Registration } from '../../admin/protocol.ts';
 import { announcingToken, type AnnouncedUse } from '../../audit/announced-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
@@ -144,4 +144,20 @@ export async function withNewKeys<T>(
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Uses the token that has the key of an issuer, in a command that makes keys on the configured one:
+ * the same, or that of another configuration file. Uses of its keys are recorded in the audit log of
+ * the command.
+ * @param issuerToken path of the other file, of which only the section `token` is read
+ * @throws {CommandError} as `withOperatorToken`
+ */
+export async function withIssuerToken<T>(
+  { configPath, command, token, store }: { configPath: string; command: KeyUsingCommand; token: OperatorToken; store: StateStore },
+  issuerToken: string | undefined,
+  work: (issuer: OperatorToken) => Promise<T>,
+): Promise<T> {
+  if (issuerToken === undefined) return work(token);
+  return withHostOfOwn(resolve(issuerToken), work, useRecords(configPath, command, { opened: store }));
 }

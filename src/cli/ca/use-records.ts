@@ -26,6 +26,11 @@ export interface UseRecords {
   recordLate(use: string): Promise<void>;
   /** Records a change of the purpose of a key, before it is made. @throws {CommandError} as `record` */
   recordPurpose(keyId: KeyId, purpose: AssignablePurpose): Promise<void>;
+  /**
+   * Records the command itself, before it changes the PIN of the token.
+   * @throws {CommandError} as `record`
+   */
+  recordPinChange(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,6 +86,10 @@ export function useRecords(
       const request = { command: 'record purpose' as const, by: command, keyId, purpose };
       const fault = 'the purpose was not changed, since the audit log could not record it first';
       await recordOr(record(request, { purpose: { keyId, purpose } }, true), fault);
+    },
+    async recordPinChange() {
+      const request = { command: 'record command' as const, by: 'token change-pin' as const };
+      await recordOr(record(request, {}, false), 'the PIN was not changed, since the audit log could not record it first');
     },
     async close() {
       await own?.close();

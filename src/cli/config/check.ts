@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -48,6 +49,8 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkPrivateKey(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
   checkRevocationLists(findings, api, config.clientAuthority?.certificate);
+  if (api.clientRevocationUrls.length > 0 && existsSync(api.clientRevocationDirectory))
+    checkDirectory(findings.at('listeners.api.clientRevocationDirectory'), api.clientRevocationDirectory);
   checkToken(config, findings);
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.admin.access === 'group') findings.at('admin.group').tryTo(() => groupNumber(config.admin.group));

@@ -2,7 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { canDecrypt, decryptedCredential } from '../../config/encrypted-credential.ts';
 import { daemonsCredential } from '../../config/listeners-config.ts';
-import { readClientLists, type TlsFiles } from '../../http/tls/material.ts';
+import type { Config } from '../../config/config.ts';
+import { readClientLists } from '../../http/tls/material.ts';
 import type { Findings, Place } from './findings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -56,13 +57,13 @@ export function checkClientAuthority(findings: Findings, file: string): void {
 /**
  * Checks that the CRLs can be read as by the daemon, that each CA has one, and that they are
  * current, if nothing else is wrong with the files. Without CRLs, there is a note, unless signetd's
- * own CA (`own`, a file) issues every client certificate: it makes no CRLs, and signetctl client
- * revoke is the way to withdraw its certificates.
+ * own CA (`own`, a file) issues every client certificate: signetctl client revoke withdraws those at
+ * once. CRLs at URLs are fetched only by the service.
  */
-export function checkRevocationLists(findings: Findings, api: TlsFiles, own: string | undefined): void {
+export function checkRevocationLists(findings: Findings, api: Config['listeners']['api'], own: string | undefined): void {
   const place = findings.at('listeners.api.clientRevocationLists');
   if (api.clientRevocationLists.length === 0) {
-    if (!hasNoCaBut(own, api.clientCertificateAuthority))
+    if (api.clientRevocationUrls.length === 0 && !hasNoCaBut(own, api.clientCertificateAuthority))
       place.note('it is empty: client certificates are not checked for revocation; signetctl client revoke keeps a client out');
   } else if (findings.faults.length === 0) {
     for (const { authority, nextUpdate } of place.tryTo(() => readClientLists(api)) ?? []) {

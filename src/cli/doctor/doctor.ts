@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { NotRunning } from '../../admin/ask.ts';
 import { ClientView, StatusView } from '../../admin/views.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { FailedStarts } from '../../service/failed-starts.ts';
@@ -8,7 +9,7 @@ import { checkConfiguration } from '../config/check.ts';
 import { expiresSoon } from '../config/tls-checks.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
-import { ask } from '../service.ts';
+import { answerOf } from '../service.ts';
 import { table } from '../table.ts';
 import { certificateEnds } from './certificate-ends.ts';
 import { clock } from './clock.ts';
@@ -95,11 +96,12 @@ type Running = { readonly lines: readonly Diagnosis[] } | { readonly lines?: und
 
 async function runningServiceOf(configPath: string, isFaulty: boolean): Promise<Running> {
   try {
-    const { result } = await ask(configPath, { command: 'status' }, StatusView);
-    const clients = await ask(configPath, { command: 'client list' }, z.array(ClientView)).catch(() => undefined);
+    const { result } = await answerOf(configPath, { command: 'status' }, StatusView);
+    const clients = await answerOf(configPath, { command: 'client list' }, z.array(ClientView)).catch(() => undefined);
     return { lines: runningService(result, clients?.result, isFaulty) };
   } catch (error) {
-    if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
-    return { reason: error.message.replace(/; start it first$/, '') };
+    const isUnreachable = error instanceof CommandError && error.exitCode === exitCodes.serviceUnreachable;
+    if (!isUnreachable && !(error instanceof NotRunning)) throw error;
+    return { reason: error.message };
   }
 }

@@ -40,6 +40,7 @@ function membersWithServers({
   transferStore,
   audit,
   outgoing,
+  listeners,
 }: Config): string[] {
   const named: readonly (readonly [string, boolean])[] = [
     ['state.host', state.kind === 'postgresql' && !state.host.startsWith('/')],
@@ -47,6 +48,7 @@ function membersWithServers({
     ['messages.email', messages?.email !== undefined],
     ['timeStamps.urls', timeStamps.urls.length > 0],
     ['revocation', revocation.crlUrls.length + revocation.ocspUrls.length + revocation.anchors.length > 0],
+    ['listeners.api.clientRevocationUrls', listeners.api.clientRevocationUrls.length > 0],
     ['outgoing.clientHosts', outgoing.clientHosts.length > 0],
     ['transferStore.s3', transferStore?.s3 !== undefined],
     ['audit.syslog', audit.syslog !== undefined],

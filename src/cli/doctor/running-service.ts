@@ -1,4 +1,5 @@
 import { unusableFile, type ClientView, type StatusView } from '../../admin/views.ts';
+import { fixedMembers, needsRestart } from '../../config/changes.ts';
 import { version as installedVersion } from '../../telemetry/version.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 
@@ -27,6 +28,7 @@ export function runningService(status: StatusView, clients: readonly ClientView[
     state(status),
     auditLog(status),
     ...(clients === undefined ? [] : registrations(status, clients)),
+    ...clientLists(status),
     ...limits(status),
     ...reminders(status),
   ];
@@ -45,11 +47,11 @@ function service(
     );
   }
   if (refused.length > 0)
-    return fault('service', `the last reload was refused: ${refused.join('; ')}; fix the configuration, then run signetctl reload`);
+    return fault('service', `the last reload was refused: ${refused.join('; ')}; ${reloadRemedy(refused, notLoaded)}`);
   if (notLoaded.includes(unusableFile))
     return warning('service', 'the file cannot be loaded as it is now: signetctl config check shows its faults');
   if (notLoaded.length > 0) {
-    return warning('service', `its configuration differs from the file (${notLoaded.join(', ')}): run signetctl reload, or restart it`);
+    return warning('service', `its configuration differs from the file (${notLoaded.join(', ')}): ${loadingRemedy(notLoaded)}`);
   }
   if (version !== installed) {
     return warning('service', `process ${pid} runs version ${version}, and ${installed} is installed: restart signetd-token and signetd`);
@@ -57,9 +59,20 @@ function service(
   return good('service', `${version}, process ${pid}, since ${started}`);
 }
 
+/** How to proceed after a reload that was refused; the file may have changed since. */
+function reloadRemedy(refused: readonly string[], notLoaded: readonly string[]): string {
+  const isSound = refused.every(needsRestart) && !notLoaded.includes(unusableFile);
+  return isSound ? loadingRemedy(notLoaded) : `fix the configuration, then ${loadingRemedy(notLoaded)}`;
+}
+
+function loadingRemedy(notLoaded: readonly string[]): string {
+  const fixed = fixedMembers(notLoaded.filter((member) => member !== unusableFile));
+  return fixed.length === 0 ? 'run signetctl reload' : `restart signetd, since a reload cannot change ${fixed.join(', ')}`;
+}
+
 function token({ faults, tokenWaitingRequests }: StatusView): Diagnosis {
   if (faults['token'] !== undefined)
-    return fault('signing', `${faults['token']}: see the log of signetd, and systemctl status signetd-token`);
+    return fault('signing', `${faults['token']}; the log of signetd and systemctl status signetd-token say more`);
   return good('signing', `the token signs; ${tokenWaitingRequests} requests are waiting for it`);
 }
 
@@ -99,13 +112,14 @@ function state({ faults, state: where }: StatusView): Diagnosis {
 
 function auditLog({ audit, faults }: StatusView): Diagnosis {
   if (!audit.enabled) return warning('audit log', 'disabled: set audit.enabled to true and restart signetd');
+  if (audit.writable === null) return good('audit log', 'not open yet: it is checked once the service has what it waits for');
   if (faults['audit'] !== undefined)
     return fault('audit log', `${faults['audit']}: free space on its disk; signetd then continues by itself`);
   const last = audit.lastCheckpoint === null ? undefined : Date.parse(audit.lastCheckpoint);
-  if (audit.recordsSinceCheckpoint > 1 && (last === undefined || Date.now() - last > lateCheckpointMs)) {
+  if ((audit.recordsSinceCheckpoint ?? 0) > 1 && (last === undefined || Date.now() - last > lateCheckpointMs)) {
     return fault(
       'audit log',
-      `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token must sign them; see the log of signetd`,
+      `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token must sign them; the log of signetd says more`,
     );
   }
   return good('audit log', `writable; last checkpoint ${audit.lastCheckpoint ?? 'none yet'}`);
@@ -121,6 +135,19 @@ function registrations({ tenants }: StatusView, clients: readonly ClientView[]):
       `${name} is refused, since no tenant "${tenant}" is configured: configure it, or run signetctl client revoke ${publicKey}`,
     ),
   );
+}
+
+/** Diagnoses the CRLs of client CAs. */
+function clientLists({ faults, warnings }: StatusView): Diagnosis[] {
+  const part = 'client CRLs';
+  const { clients: refused } = faults;
+  const { clients: ending, clientCrlFetch: unfetched, clientCrlsKept: notKept } = warnings;
+  return [
+    ...(refused === undefined ? [] : [fault(part, `${refused}: check listeners.api.clientRevocationLists and clientRevocationUrls`)]),
+    ...(ending === undefined ? [] : [warning(part, ending)]),
+    ...(unfetched === undefined ? [] : [warning(part, `${unfetched}: check the server, and the network rules of the unit`)]),
+    ...(notKept === undefined ? [] : [warning(part, `${notKept}: free space, or let the service write there`)]),
+  ];
 }
 
 /** Diagnoses limits of clients that are not registered. */

@@ -7,7 +7,7 @@ import { fault, good, type Diagnosis } from './diagnosis.ts';
 
 const remedies: Readonly<Record<FailureKind, string>> = {
   unreachable: 'check token.label, token.profile and the connection to the device; signetctl token slots shows what is there',
-  pinRefused: 'write the right PIN to the place that token.pin names before you try again',
+  pinRefused: 'the page lost-pin.md has the steps',
   refused: 'correct that first',
   configuration: 'correct the section token',
 };

@@ -1,6 +1,7 @@
 import { CommandError, exitCodes } from '../exit-codes.ts';
-import { questions, type Answers, type Question, type QuestionId } from './questions.ts';
-import { askLine, say } from './terminal.ts';
+import type { Answers, Question, QuestionId } from './question.ts';
+import { questions } from './questions.ts';
+import { askLine, say } from '../terminal.ts';
 
 type Given = Partial<Record<QuestionId, string | undefined>>;
 

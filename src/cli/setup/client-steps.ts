@@ -10,12 +10,12 @@ import { registrationOf } from '../client.ts';
 import { giveRootMadeFiles } from '../../service/root-made-files.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { ask } from '../service.ts';
-import { writeDraft } from './draft.ts';
+import { publishedAt, writeDraft } from './draft.ts';
 import { ownDirectory, writeOwned } from './machine.ts';
 import { places } from './places.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
-import { say } from './terminal.ts';
+import { say } from '../terminal.ts';
 
 const clientDays = 730;
 const endings = ['pem', 'key', 'p12', 'p12.password'] as const;
@@ -64,10 +64,14 @@ async function issue({ progress }: StepContext): Promise<undefined> {
   const { subjectPublicKeyInfo } = key;
   try {
     const der = await withOperatorToken(writeDraft(progress), 'setup', async (token) =>
-      certified(token, clientAuthority, {
-        ...{ name: commonNameOf(client, '--client'), subjectPublicKeyInfo },
-        ...{ end: 'client', hosts: [], days: clientDays },
-      }),
+      certified(
+        token,
+        { ...clientAuthority, ...publishedAt(progress.answers.publicUrl) },
+        {
+          ...{ name: commonNameOf(client, '--client'), subjectPublicKeyInfo },
+          ...{ end: 'client', hosts: [], days: clientDays },
+        },
+      ),
     );
     writeClientFiles({ directory: clientDirectory, name: client }, der, key, [clientAuthority.certificate]);
     return undefined;

@@ -1,10 +1,11 @@
+import { publishedAt } from './draft.ts';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Authority } from './progress.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import type { z } from 'zod';
 
 /** Directories that a container mounts. All files of `configuration` are directly in it. */
@@ -139,7 +140,9 @@ function configurationOf(
     admin: { socketPath: join(places.sockets, 'admin.sock') },
     state: { path: join(places.state, 'state.sqlite') },
     audit: { directory: join(places.log, 'audit') },
-    ...(clientKeyId === undefined ? {} : { clientAuthority: { certificate: file('client-ca.pem'), keyId: clientKeyId } }),
+    ...(clientKeyId === undefined
+      ? {}
+      : { clientAuthority: { certificate: file('client-ca.pem'), keyId: clientKeyId, ...publishedAt(publicUrl) } }),
     certificateAuthorities: Object.fromEntries(Object.entries(certificateAuthorities).map(([name, one]) => [name, moved(one)])),
     tenants: { [tenant]: { certificateAuthority: 'issuing', profile: { keyType } } },
   };

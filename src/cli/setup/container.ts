@@ -21,10 +21,11 @@ import { tokenInventory } from '../token/inventory.ts';
 import { checkLacks } from './answers.ts';
 import { ContainerDirectory, insidePlaces, type Made } from './container-places.ts';
 import { Authority } from './progress.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import { hostsOf } from './server-step.ts';
+import { publishedAt } from './draft.ts';
 import { publicUrlOf } from './shared-files.ts';
-import { say } from './terminal.ts';
+import { say } from '../terminal.ts';
 
 /** Certificates of servers for longer are refused by some clients. */
 const serverDays = 397;
@@ -125,7 +126,7 @@ async function makeAuthorities({ directory, answers }: Context): Promise<Made> {
 async function certify({ directory, answers }: Context, made: Made): Promise<void> {
   const { configuration, secrets } = directory.places;
   if (made.clientKeyId === undefined) throw new Error('the CA is made before');
-  const authority = { certificate: join(configuration, 'client-ca.pem'), keyId: made.clientKeyId };
+  const authority = { certificate: join(configuration, 'client-ca.pem'), keyId: made.clientKeyId, ...publishedAt(answers.publicUrl) };
   const [first = 'localhost'] = listOf(answers.host);
   const [server, client] = [newTlsKey('P-256'), newTlsKey('P-256')];
   say('Issuing the certificates of the API and of the first client …');

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { credentialFile, credentialStore } from '../../config/encrypted-credential.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeOwned } from './machine.ts';
-import { say } from './terminal.ts';
+import { say } from '../terminal.ts';
 
 /** What encrypts credentials (systemd-creds(1), --with-key); `auto` leaves it to systemd. */
 export const credentialKeys = ['auto', 'host', 'tpm2', 'host+tpm2'] as const;

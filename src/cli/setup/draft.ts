@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
 import type { SetupProgress } from './progress.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import { isPostgresql, stateSection } from './state-database.ts';
 
 /** Returns the section `token` of the configuration. */
@@ -21,6 +21,11 @@ function tokenSection({ token, profile, module, label, moduleEnvironment }: Answ
   };
 }
 
+/** Returns where the CRL of the CA of clients is published; the name in the URL is the CA's default. */
+export function publishedAt(publicUrl: string): { readonly urls?: { readonly crl: string[] } } {
+  return publicUrl === '' ? {} : { urls: { crl: [`${publicUrl.replace(/\/$/, '')}/pki/client.crl`] } };
+}
+
 /** Returns the configuration as far as it can be made. */
 function configurationOf({ answers, values }: SetupProgress, hasRevocationLists: boolean): object {
   const { publicUrl, tenant, keyType } = answers;
@@ -37,7 +42,7 @@ function configurationOf({ answers, values }: SetupProgress, hasRevocationLists:
     },
     token: tokenSection(answers),
     ...(isPostgresql(answers) ? { state: stateSection(answers) } : {}),
-    ...(clientAuthority === undefined ? {} : { clientAuthority }),
+    ...(clientAuthority === undefined ? {} : { clientAuthority: { ...clientAuthority, ...publishedAt(publicUrl) } }),
     certificateAuthorities: certificateAuthorities ?? {},
     tenants: { [tenant]: { certificateAuthority: 'issuing', profile: { keyType } } },
   };

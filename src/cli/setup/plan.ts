@@ -1,6 +1,6 @@
 import { credentialFile } from '../../config/encrypted-credential.ts';
 import { places, ports } from './places.ts';
-import type { Answers } from './questions.ts';
+import type { Answers } from './question.ts';
 import { hostsOf } from './server-step.ts';
 import { isPostgresql } from './state-database.ts';
 

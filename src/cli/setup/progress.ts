@@ -4,7 +4,7 @@ import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeOwned } from './machine.ts';
 import { places } from './places.ts';
-import type { Answers } from './questions.ts';
+import type { Answers } from './question.ts';
 
 /** An authority as its section of the configuration has it. */
 export const Authority = z.object({

@@ -4,85 +4,12 @@ import { isHost } from '../../certificates/tls-certificate.ts';
 import { roles, usualRoles } from '../../clients/caller.ts';
 import { keyTypes } from '../../config/key-types.ts';
 import { loadProfile } from '../../token/host/module-profile.ts';
-
-const questionIds = [
-  'token',
-  'profile',
-  'module',
-  'label',
-  'moduleEnvironment',
-  'hsmAddress',
-  'hsmDevice',
-  'hsmGroup',
-  'hsmWrites',
-  'hsmExecutableMemory',
-  'state',
-  'stateHost',
-  'stateDatabase',
-  'stateUser',
-  'organization',
-  'country',
-  'authority',
-  'publicUrl',
-  'host',
-  'server',
-  'clients',
-  'tenant',
-  'keyType',
-  'client',
-  'roles',
-  'clientDirectory',
-] as const;
-export type QuestionId = (typeof questionIds)[number];
-
-/** An answer to each question; empty if it does not apply, or if nothing is wanted. */
-export type Answers = Readonly<Record<QuestionId, string>>;
-
-export interface Question {
-  readonly id: QuestionId;
-  /** Option of the command line. */
-  readonly flag: string;
-  /** Help of the option, and the question of the dialogue. */
-  readonly text: string;
-  /** Permitted answers. */
-  readonly choices?: readonly string[];
-  /** Undefined: there is none, and without an answer setup does not begin. */
-  fallback(given: Partial<Answers>): string | undefined;
-  /** Whether it applies, after the answers before it. */
-  applies(given: Partial<Answers>): boolean;
-  /** Whether an answer is meant in capital letters. */
-  readonly capital?: boolean;
-  /** Returns why an answer cannot be used. */
-  fault(answer: string): string | undefined;
-  /** Returns what this machine lacks for an answer. */
-  readonly lack?: (answer: string) => string | undefined;
-}
+import { each, fallbackTo, matching, oneOf, listOf, type Answers, type Question } from './question.ts';
 
 const always = (): boolean => true;
 const withHsm = ({ token }: Partial<Answers>): boolean => token === 'hsm';
 const withPostgresql = ({ state }: Partial<Answers>): boolean => state === 'postgresql';
-const fallbackTo = (answer: string | undefined) => (): string | undefined => answer;
-const matching =
-  (pattern: RegExp, message: string) =>
-  (answer: string): string | undefined =>
-    pattern.test(answer) ? undefined : message;
-const oneOf = (choices: readonly string[]): Pick<Question, 'choices' | 'fault'> => ({
-  choices,
-  fault: (answer) => (choices.includes(answer) ? undefined : `one of ${choices.join(', ')}`),
-});
-const each =
-  (isGood: (item: string) => boolean, message: string) =>
-  (answer: string): string | undefined =>
-    listOf(answer).every(isGood) && answer !== '' ? undefined : message;
 const absolutePath = matching(/^(\/.*)?$/, 'an absolute path');
-
-/** Returns the items of a comma-separated answer. */
-export function listOf(answer: string): string[] {
-  return answer
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-}
 
 /** Names of the profiles of HSMs in native-config/. */
 export function hsmProfiles(): string[] {

@@ -15,7 +15,7 @@ import { storeCredential } from './credentials.ts';
 import { writeDraft } from './draft.ts';
 import { writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import type { Step, StepContext, Waiting } from './step.ts';
 import { ownTlsAuthority } from './tls-authority-step.ts';
 

@@ -13,12 +13,13 @@ import { isActive, tryRun } from './machine.ts';
 import { places, ports } from './places.ts';
 import { planOf } from './plan.ts';
 import { earlierProgress, forgetProgress, SetupProgress } from './progress.ts';
-import { questions, type Answers, type QuestionId } from './questions.ts';
+import type { Answers, QuestionId } from './question.ts';
+import { questions } from './questions.ts';
 import { serverStep } from './server-step.ts';
 import { configurationStep, startStep } from './service-steps.ts';
 import { checkDatabase } from './state-database.ts';
 import type { RunOptions, Step } from './step.ts';
-import { askLine, Interrupted, isTerminal, say } from './terminal.ts';
+import { askLine, Interrupted, isTerminal, say } from '../terminal.ts';
 import { tlsAuthorityStep } from './tls-authority-step.ts';
 import { directoriesStep, hasState, moduleStep, pinStep, tokenStep } from './token-steps.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupNumber } from '../../service/native.ts';
 import { users } from './places.ts';
-import type { Answers } from './questions.ts';
+import type { Answers } from './question.ts';
 
 /** Lets the service read the files of a directory, and only root change them. */
 export function shareFiles(directory: string): void {

@@ -3,7 +3,7 @@ import { databaseContents } from '../../state/snapshot/postgresql-restore.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { places, users } from './places.ts';
-import type { Answers } from './questions.ts';
+import type { Answers } from './question.ts';
 
 type StateAnswers = Pick<Answers, 'state' | 'stateHost' | 'stateDatabase' | 'stateUser'>;
 

@@ -17,10 +17,10 @@ import { removeCredential, storeCredential } from './credentials.ts';
 import { writeDraft } from './draft.ts';
 import { ownDirectory, run, writeOwned } from './machine.ts';
 import { places, users } from './places.ts';
-import { listOf, type Answers } from './questions.ts';
+import { listOf, type Answers } from './question.ts';
 import type { Step, StepContext } from './step.ts';
 import { isPostgresql } from './state-database.ts';
-import { askSecret } from './terminal.ts';
+import { askSecret } from '../terminal.ts';
 
 const generatedPinBytes = 12;
 

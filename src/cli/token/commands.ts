@@ -59,6 +59,15 @@ export function addTokenCommands(program: Command, runs: Runs): void {
     ({ ProbeOptions, tokenProbe }) => [ProbeOptions, tokenProbe],
   );
   runs(
+    token
+      .command('accept')
+      .description('let state store and audit log go on with another token; only while signetd is stopped')
+      .requiredOption('--label <label>', 'label of the new token, as signetctl token slots shows it')
+      .requiredOption('--serial <number>', 'its serial number'),
+    async () => import('./accept.ts'),
+    ({ AcceptOptions, tokenAccept }) => [AcceptOptions, tokenAccept],
+  );
+  runs(
     token.command('retry-pin').description('let the token host try once more a PIN that the token refused'),
     async () => import('./retry-pin.ts'),
     ({ tokenRetryPin }) => [NoOptions, tokenRetryPin],

@@ -25,8 +25,7 @@ export async function tokenDestroyKey(configPath: string, options: z.output<type
       `${user}.keyId names this key; nothing was destroyed. Remove the section, or have it name the successor, first`,
     );
   await withOperatorToken(configPath, 'token destroy-key', async (token) => {
-    if (!(await token.listKeys()).some(({ id }) => id === keyId))
-      throw new CommandError(exitCodes.refused, `the token has no key ${keyId}`);
+    if (!(await token.findKeys([keyId])).has(keyId)) throw new CommandError(exitCodes.refused, `the token has no key ${keyId}`);
     await token.announce({ use: destroyUse(keyId) });
     await token.destroyKey(keyId);
   });

@@ -1,5 +1,6 @@
 import { poolView } from '../../admin/key-view.ts';
 import { PoolView } from '../../admin/views.ts';
+import { loadConfig } from '../../config/config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 import { isIdentityKey, isMacKeyId, keyPurpose, lacksPurpose, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
@@ -9,8 +10,11 @@ import { look } from '../service.ts';
 import { table } from '../table.ts';
 import { withToken } from './token-access.ts';
 
-/** An object as it is shown. `pool`: the key was made ahead and belongs to no caller yet. */
-type Shown = Omit<ObjectReport, 'owner'> & { readonly owner: ObjectReport['owner'] | 'pool' };
+/**
+ * An object as it is shown. `pool`: the key was made ahead and belongs to no caller yet. `member`: that
+ * of the configuration that names the key.
+ */
+type Shown = Omit<ObjectReport, 'owner'> & { readonly owner: ObjectReport['owner'] | 'pool'; readonly member?: string };
 
 /** `token inventory`: lists signetd's objects on the token; others are only counted. */
 export async function tokenInventory(configPath: string): Promise<Outcome> {
@@ -18,7 +22,11 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
     const progress = showProgress({ work: 'token inventory', unit: 'objects' });
     const { objects, foreign } = await reports.inventory(progress.at).finally(progress.end);
     const { pooled, notes } = await keysMadeAhead(configPath, objects);
-    const shown: Shown[] = objects.map((object) => (pooled.has(object.id) ? { ...object, owner: 'pool' } : object));
+    const members = configuredKeys(configPath);
+    const shown = objects.map((object): Shown => {
+      const member = members.get(object.id);
+      return { ...object, ...(pooled.has(object.id) ? { owner: 'pool' } : {}), ...(member === undefined ? {} : { member }) };
+    });
     const sorted = shown.toSorted((left, right) => compare(left.owner, right.owner) || compare(left.id, right.id));
     const rows = sorted.map((object) => [
       object.owner,
@@ -60,14 +68,33 @@ async function keysMadeAhead(
   }
 }
 
-/** Formats the CKA_ID and the purpose that it encodes. */
-function idWords({ id, kind }: Pick<ObjectReport, 'id' | 'kind'>): string {
+/**
+ * Returns the members of the configuration that name a key, by its CKA_ID: the CA of the clients has a
+ * root's key too. Empty if the configuration cannot be used.
+ */
+function configuredKeys(configPath: string): ReadonlyMap<string, string> {
+  try {
+    const { clientAuthority, certificateAuthorities, timeStampAuthority } = loadConfig(configPath);
+    const members = [
+      ...Object.entries(certificateAuthorities).map(([name, { keyId }]) => [keyId, `certificateAuthorities.${name}`] as const),
+      ...(clientAuthority === undefined ? [] : [[clientAuthority.keyId, 'clientAuthority'] as const]),
+      ...(timeStampAuthority === undefined ? [] : [[timeStampAuthority.keyId, 'timeStampAuthority'] as const]),
+    ];
+    return new Map(members.map(([keyId]) => [keyId, members.flatMap(([other, member]) => (other === keyId ? [member] : [])).join(', ')]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** Formats the CKA_ID, the purpose that it encodes, and the member that names it. */
+function idWords({ id, kind, member }: Pick<Shown, 'id' | 'kind' | 'member'>): string {
   const known = parseKeyId(id);
   if (isMacKeyId(known)) return `${id} (checks passwords)`;
   const purpose = isIdentityKey(known)
     ? '2D-Doc identity'
     : (keyPurpose(known) ?? (lacksPurpose(known) && kind === 'private key' ? 'no purpose' : undefined));
-  return purpose === undefined ? id : `${id} (${purpose})`;
+  const words = [purpose, member].filter((one) => one !== undefined);
+  return words.length === 0 ? id : `${id} (${words.join(', ')})`;
 }
 
 /** Reports keys that could leave the token (docs/token-host.md). */

@@ -36,15 +36,19 @@ function filePlace(path: string): PinPlace {
     isBegun: existsSync(next),
     begin(pin) {
       const { uid, gid, mode } = statSync(path);
-      const descriptor = openSync(next, 'wx', 0o600);
+      // A part of a PIN is never taken for the next one.
+      const written = `${next}.new`;
+      rmSync(written, { force: true });
+      const descriptor = openSync(written, 'wx', 0o600);
       try {
         writeSync(descriptor, pin);
         fsyncSync(descriptor);
       } finally {
         closeSync(descriptor);
       }
-      chownSync(next, uid, gid);
-      chmodSync(next, mode & 0o777);
+      chownSync(written, uid, gid);
+      chmodSync(written, mode & 0o777);
+      renameSync(written, next);
       syncDirectory(path);
     },
     finish() {

@@ -19,7 +19,9 @@ export async function tokenPurpose(configPath: string, options: z.output<typeof 
   const keyId = await withOperatorToken(configPath, 'token purpose', async (token) =>
     token.assignPurpose(before, purpose).catch((error: unknown) => {
       const isAway = error instanceof TokenUnavailable && !(error instanceof KeyGone);
-      throw isAway || !(error instanceof Error) ? error : new CommandError(exitCodes.refused, error.message);
+      // That nobody recorded or approved it is said already.
+      const isSaid = error instanceof CommandError;
+      throw isAway || isSaid || !(error instanceof Error) ? error : new CommandError(exitCodes.refused, error.message);
     }),
   );
   const json = { keyId, purpose };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { issuerToken } from '../ca/commands.ts';
 import type { Runs } from '../runs.ts';
 
 const by = ['--by <name>', 'name of the certifying CA in the configuration'] as const;
@@ -22,6 +23,7 @@ export function addTsaCommands(program: Command, runs: Runs): void {
       .option('--file <name>', 'name of the new file', 'tsa.pem')
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
       .option(...years)
+      .option(...issuerToken)
       .option(...publicUrl),
     async () => import('./init.ts'),
     ({ InitOptions, tsaInit }) => [InitOptions, tsaInit],

@@ -4,7 +4,7 @@ import { TimeStampAuthorityConfig } from '../../config/time-stamp-config.ts';
 import { certifyTimeStampKey } from '../../timestamp/authority-certificate.ts';
 import { writeNew } from '../ca/authority-files.ts';
 import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, yearsOf } from '../ca/options.ts';
-import { withNewKeys } from '../ca/token-work.ts';
+import { withIssuerToken, withNewKeys } from '../ca/token-work.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { sectionOutcome, statusNotes, urlsOf } from './authority-section.ts';
@@ -20,6 +20,7 @@ export const InitOptions = z.object({
   keyType: z.string(),
   years: z.string(),
   publicUrl: z.string().optional(),
+  issuerToken: z.string().optional(),
 });
 
 /** `tsa init`: creates a time-stamp authority under a configured CA, with its key on the token. */
@@ -34,10 +35,13 @@ export async function tsaInit(configPath: string, options: z.output<typeof InitO
     urls: urlsOf(options.publicUrl, options.by, by),
   };
   const keyType = keyTypeOf(options.keyType, '--key-type');
-  return withNewKeys(configPath, 'tsa init', ['timeStamps'], async (token, [keyId]) => {
+  return withNewKeys(configPath, 'tsa init', ['timeStamps'], async (token, [keyId], store) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
-    const made = await certifyTimeStampKey(loadAuthority(token, by), { subjectPublicKeyInfo, ...settings });
+    const place = { configPath, command: 'tsa init' as const, token, store };
+    const made = await withIssuerToken(place, options.issuerToken, async (issuer) =>
+      certifyTimeStampKey(loadAuthority(issuer, by), { subjectPublicKeyInfo, ...settings }),
+    );
     const certificate = writeNew(directory, file, 'CERTIFICATE', made);
     return sectionOutcome(
       { certificate, chain: [by.certificate, ...by.chain], keyId, policy },

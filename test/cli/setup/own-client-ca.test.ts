@@ -23,7 +23,13 @@ it('the recipe of docs/setup.md makes a client CA, a client and a CRL that the A
     const [certificate, key, clientCertificateAuthority, crl] = ['billing.pem', 'billing.key', 'client-ca.pem', 'client-ca.crl'].map(
       (name) => join(directory, name),
     );
-    const files = { certificate, key, clientCertificateAuthority, clientRevocationLists: [crl] } as Parameters<typeof readTlsMaterial>[0];
+    const files = {
+      certificate,
+      key,
+      clientCertificateAuthority,
+      clientRevocationLists: [crl],
+      clientRevocationUrls: [] as string[],
+    } as Parameters<typeof readTlsMaterial>[0];
     expect(readTlsMaterial(files).lists).toHaveLength(1);
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { printable } from '../printable.ts';
+import { printable } from './printable.ts';
 
 /** Prints a line for the operator; standard output is for the result. */
 export function say(line: string): void {
