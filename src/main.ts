@@ -60,9 +60,12 @@ setDefaultHighWaterMark(false, bufferedMaxBytes);
 beginProcess('signetd');
 // State, sockets and logs are for this user alone.
 process.umask(0o077);
+const failedStarts = new FailedStarts(process.env['RUNTIME_DIRECTORY']);
 try {
-  await start(loadConfig(configPath), configPath, new FailedStarts(process.env['RUNTIME_DIRECTORY']));
+  await start(loadConfig(configPath), configPath, failedStarts);
 } catch (error) {
+  // Nobody starts it again: signetctl must not say so.
+  if (exitCodeOf(error) !== exitFailed) failedStarts.forget();
   process.stderr.write(`${withPriority('error', `signetd cannot start: ${reasonOf(error)}`)}\n`);
   process.exit(exitCodeOf(error));
 }

@@ -52,6 +52,7 @@ export const resultCodes = {
     text: 'no digital identity has the identifiers of the data zone, or it may not sign this document type, or not on the date of the signature',
   },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },
+  TOKEN_FULL: { major: 2, minor: 292, text: 'the token has no room for another key; an operator must make room' },
   INTERNAL: { major: 2, minor: 299, text: 'internal error' },
 } as const satisfies Record<string, ResultCode>;
 

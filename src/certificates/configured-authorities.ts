@@ -26,3 +26,21 @@ export async function openAuthorities(
   }
   return authorities;
 }
+
+/**
+ * Loads the CA of TLS clients for its CRLs, by its name; none without a public listener. Its key is
+ * not tried: without it, the service still serves.
+ * @throws {Error} if its certificate cannot be read
+ */
+export function openClientAuthority(
+  token: Pick<Token, 'signAsService'>,
+  { clientAuthority, listeners }: Pick<Config, 'clientAuthority' | 'listeners'>,
+): ReadonlyMap<string, CertificateIssuer> {
+  if (clientAuthority === undefined || !clientAuthority.crl.enabled || listeners.public === undefined) return new Map();
+  const { name, certificate, keyId } = clientAuthority;
+  try {
+    return new Map([[name, loadAuthority(token, { certificate, chain: [], keyId })]]);
+  } catch (error) {
+    throw new Error(`clientAuthority: ${reasonOf(error)}`, { cause: error });
+  }
+}

@@ -18,6 +18,8 @@ import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 export interface RevocationListener {
   /** The serial number in hexadecimal. */
   changed(authority: string, serialNumber: string): void;
+  /** Whether the authority has issued its last CRL: nobody would learn of another revocation. */
+  hasRetired?(authority: string): boolean;
 }
 
 /** A revocation to be committed, alone or together with other steps. */
@@ -47,8 +49,10 @@ export class Revocations {
   }
 
   /** Checks the state before anything else. @throws {Refusal} CERTIFICATE_STATE */
-  check({ reason, not_after: notAfter }: CertificateWithRevocation, asked: RevocationReason): void {
+  check({ reason, not_after: notAfter, authority }: CertificateWithRevocation, asked: RevocationReason): void {
     if (notAfter <= this.#store.now()) throw refused('the certificate has expired');
+    if (this.#listener.hasRetired?.(authority) === true)
+      throw refused('its authority has issued its last CRL and revokes nothing any more');
     const isOnHold = reason === holdReason;
     if (reason !== null && !isOnHold) throw refused('the certificate is already revoked');
     if (asked === 'REMOVE_FROM_CRL' && !isOnHold) throw refused('the certificate is not on hold');

@@ -19,6 +19,8 @@ export interface TlsCertificateRequest {
   readonly end: 'client' | 'server';
   /** Host names and IP addresses of a server (RFC 9525); none for a client. */
   readonly hosts: readonly string[];
+  /** URLs of the issuer's CRL, for a client (RFC 5280 §4.2.1.13). */
+  readonly crlUrls?: readonly string[];
   /** Days from now on, limited by the issuer's notAfter. */
   readonly days: number;
   readonly serialNumber: Uint8Array;
@@ -29,7 +31,7 @@ export interface TlsCertificateRequest {
  * errors as `issueCertificate`.
  */
 export async function issueTlsCertificate(issuer: CertificateIssuer, request: TlsCertificateRequest): Promise<Uint8Array> {
-  const { name, subjectPublicKeyInfo, end, hosts, days, serialNumber } = request;
+  const { name, subjectPublicKeyInfo, end, hosts, days, serialNumber, crlUrls = [] } = request;
   const purpose = end === 'client' ? oids.clientAuth : oids.serverAuth;
   const extensions = [
     standard.authorityKeyIdentifier(issuer.certificate),
@@ -37,6 +39,7 @@ export async function issueTlsCertificate(issuer: CertificateIssuer, request: Tl
     standard.keyUsage(['digitalSignature']),
     standard.extendedKeyUsage([purpose]),
     ...hostExtensions(hosts),
+    ...standard.publicationExtensions({ crl: [...crlUrls] }),
   ].map((extension) => extension.der);
   const startMs = Math.floor(Date.now() / 1000) * 1000;
   const endMs = Math.min(startMs + days * dayMs, issuer.certificate.notAfter.getTime());

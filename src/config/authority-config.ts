@@ -74,6 +74,9 @@ export type OcspConfig = z.output<typeof Ocsp>;
 
 /** The CA of TLS clients, and of the API's own certificate if signetctl setup issued it. */
 export const ClientAuthority = z.strictObject({
+  name: AuthorityName.default('client').describe(
+    'Name of its CRL: the public listener serves it at /pki/{name}.crl. No authority of certificateAuthorities has this name.',
+  ),
   certificate: FilePath.describe(
     'PEM file with its self-signed certificate. listeners.api.clientCertificateAuthority must contain it too, for client issue and renew.',
   ),
@@ -87,6 +90,8 @@ export const ClientAuthority = z.strictObject({
     .describe(
       'PEM files with certificates of this CA by its predecessor, and with that of the predecessor: until all clients trust this CA, signetctl server renew adds the former to the certificate of the API.',
     ),
+  crl: Crl.prefault({}).describe('Its CRL, with the certificates of revoked clients. It is published if there is a public listener.'),
+  urls: PublicationUrls.pick({ crl: true }).prefault({}).describe('URLs in the client certificates that it issues: of its CRL.'),
 });
 
 /** A certificate authority whose key is on the token. */
@@ -110,7 +115,7 @@ export const CertificateAuthority = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True: the authority has issued its last CRL (signetctl ca retire), which is served on. Its key signs nothing any more and need not exist; it has no OCSP responder.',
+      'True: the authority has issued its last CRL (signetctl ca retire), which is served on. Its key signs nothing any more and need not be on the token; it has no OCSP responder, and revokes nothing.',
     ),
   crl: Crl.prefault({}),
   ocsp: Ocsp.prefault({}).describe('OCSP responder of this authority (RFC 6960), at /ocsp/{name} on the public listener.'),

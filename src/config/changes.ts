@@ -35,6 +35,8 @@ const changeable = [
   'listeners.api.certificate',
   'listeners.api.clientCertificateAuthority',
   'listeners.api.clientRevocationLists',
+  'listeners.api.clientRevocationRefreshSeconds',
+  'listeners.api.clientRevocationUrls',
   'listeners.api.key',
   'log.level',
   'messages',
@@ -63,13 +65,23 @@ export function changedMembers(before: unknown, after: unknown, at = ''): string
   return [...names].toSorted().flatMap((name) => changedMembers(before[name], after[name], at === '' ? name : `${at}.${name}`));
 }
 
+const cannotChange = ': this cannot change while signetd runs; restart it';
+
+/** Returns those of the members that a reload cannot change: only a restart does. */
+export function fixedMembers(changed: readonly string[]): string[] {
+  return changed.filter((member) => !changeable.some((prefix) => member === prefix || member.startsWith(`${prefix}.`)));
+}
+
 /** @throws {ConfigError} naming each member that a running service cannot change */
 export function checkChangeable(changed: readonly string[], path: string): void {
-  const fixed = changed.filter((member) => !changeable.some((prefix) => member === prefix || member.startsWith(`${prefix}.`)));
+  const fixed = fixedMembers(changed);
   if (fixed.length === 0) return;
-  throw new ConfigError(
-    fixed.map((member) => locatedFault(path, `${member}: this cannot change while signetd runs; restart it`)).join('\n'),
-  );
+  throw new ConfigError(fixed.map((member) => locatedFault(path, `${member}${cannotChange}`)).join('\n'));
+}
+
+/** Whether a fault of a reload is one of `checkChangeable`: nothing is wrong with the file. */
+export function needsRestart(fault: string): boolean {
+  return fault.endsWith(cannotChange);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -83,7 +83,7 @@ export const Config = z.strictObject({
     .record(AuthorityName, CertificateAuthority)
     .describe('Authorities by name, with their keys on the token. The name is part of URLs.'),
   clientAuthority: ClientAuthority.optional().describe(
-    'CA of client certificates with its key on the token, for signetctl client issue, client renew and server renew. The service itself signs nothing with it. Default: none.',
+    'CA of client certificates with its key on the token, for signetctl client issue, client renew and server renew. The service itself signs only its CRLs with it. Default: none.',
   ),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
@@ -157,6 +157,9 @@ function configOf(file: YamlFile): Config {
   if (socketGroup !== undefined && socketPath === undefined) {
     faults.push('listeners.operations.socketGroup: socketGroup requires socketPath');
   }
+  const { clientAuthority } = config;
+  if (clientAuthority !== undefined && Object.hasOwn(config.certificateAuthorities, clientAuthority.name))
+    faults.push(`clientAuthority.name: "${clientAuthority.name}" is an authority of certificateAuthorities; each CRL has its own name`);
   faults.push(...cscRootFaults(config.paths), ...adminFaults(config));
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants));
   const lines = [

@@ -46,6 +46,19 @@ const ClientRevocationLists = z
     'Files with the CRLs of the client CAs, in PEM or DER; each CA in clientCertificateAuthority needs one. Empty: revocation is not checked. The files are read again on reload; once a CRL has expired, all clients of its CA are refused.',
   );
 
+const ClientRevocationUrls = z
+  .array(
+    z
+      .url({ protocol: /^https?$/ })
+      .max(2048)
+      .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', 'has a user name or a password'),
+  )
+  .max(64)
+  .default([])
+  .describe(
+    'URLs from which the CRLs of the client CAs are fetched, beside the files of clientRevocationLists; of two CRLs of one CA, the newer one counts. The rules of the section outgoing apply. Each CA in clientCertificateAuthority needs a CRL, from a file or a URL; while it has none, and once it has expired, all its clients are refused.',
+  );
+
 const Network = networkOf(/^(?<address>[0-9a-f.:]+)\/(?<prefix>\d{1,3})$/i, 'not a network such as 192.0.2.7/32 or 2001:db8::/32');
 
 const SharedAddresses = z
@@ -66,6 +79,18 @@ export const ListenersConfig = z.strictObject({
       'PEM file with the authorities that issue client certificates, and those above them up to the root.',
     ),
     clientRevocationLists: ClientRevocationLists,
+    clientRevocationUrls: ClientRevocationUrls,
+    clientRevocationRefreshSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .default(3600)
+      .describe(
+        'Maximum seconds between two fetches from a URL of clientRevocationUrls. Near the end of a CRL, the next one is fetched earlier.',
+      ),
+    clientRevocationDirectory: FilePath.default('/var/lib/signetd/client-crls').describe(
+      'Directory in which fetched CRLs are kept for the next start, created if it is missing.',
+    ),
     sharedAddresses: SharedAddresses,
   }),
   operations: z
@@ -185,6 +210,7 @@ export function absoluteListeners(listeners: ListenersConfig, base: string): Lis
       key: fileOrCredential(base, api.key),
       clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
       clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
+      clientRevocationDirectory: resolve(base, api.clientRevocationDirectory),
     },
     operations: {
       ...operations,

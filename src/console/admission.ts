@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { addressOf } from '../http/limits/connections/source-address.ts';
 import { Problem } from '../http/problem.ts';
 
 /**
@@ -9,7 +10,7 @@ import { Problem } from '../http/problem.ts';
  * @throws {Problem} 403
  */
 export function checkAdmission(request: IncomingMessage, listenerHost: string): void {
-  if (!isFromThisMachine(request.socket.remoteAddress)) {
+  if (!isFromThisMachine(addressOf(request.socket))) {
     throw new Problem(403, 'the console answers only on this machine; forward the port, for example with ssh -L');
   }
   // A name that an attacker makes resolve to this machine is refused (DNS rebinding).
@@ -42,6 +43,5 @@ function namesOf(listenerHost: string): readonly string[] {
 /** `address`: undefined for a Unix socket. */
 function isFromThisMachine(address: string | undefined): boolean {
   if (address === undefined) return true;
-  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
-  return plain === '::1' || plain.startsWith('127.');
+  return address === '::1' || address.startsWith('127.');
 }

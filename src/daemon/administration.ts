@@ -56,14 +56,23 @@ export async function openAdministration(
 }
 
 /**
- * Returns the approvals of the service; undefined if no command needs one.
- * @throws {Error} if the machine has no group of approvers
+ * Returns the group whose members approve.
+ * @throws {Error} if the machine has no such group, or its members give the commands too
  */
-export function openApprovals(config: AdminConfig, record: ApprovalOptions['record']): Approvals | undefined {
-  if (config.approvals === 1) return undefined;
+export function approversGroup(config: AdminConfig): number | undefined {
   const group = admittedGroup(approversAccess(config), 'admin.approvers');
   if (group !== undefined && config.access === 'group' && group === admittedGroup(config))
     throw new Error('admin.approvers: must be another group than admin.group');
+  return group;
+}
+
+/**
+ * Returns the approvals of the service; undefined if no command needs one.
+ * @throws {Error} as `approversGroup`
+ */
+export function openApprovals(config: AdminConfig, record: ApprovalOptions['record']): Approvals | undefined {
+  if (config.approvals === 1) return undefined;
+  const group = approversGroup(config);
   return new Approvals({
     minutes: config.approvalMinutes,
     approvers: String(config.approvers),

@@ -36,7 +36,7 @@ export async function standByWhileClockIsBehind(start: Start): Promise<void> {
   await standBy(start, {
     refusal: 'the service waits for the right time',
     fault: () => ({ part: 'clock', reason: reason() }),
-    run: async (request, uid, peer) => runWhileClockIsBehind(context, request, uid, peer),
+    run: (apiAddress) => async (request, uid, peer) => runWhileClockIsBehind({ ...context, apiAddress }, request, uid, peer),
     approvals,
     over: Promise.race([confirmed.promise, right(newest)]),
     vitalSigns: [databaseThread(store)],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
@@ -7,8 +6,6 @@ import type { Caller } from '../clients/caller.ts';
 import { certificatesIn } from '../x509/pem.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
-import type { OutgoingRequest } from '../outgoing/exchange.ts';
-import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
 import { readableCertificates } from '../signatures/levels/embedded-data.ts';
 import { Levels, type LevelServices } from '../signatures/levels/level-order.ts';
@@ -16,6 +13,7 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
+import { outgoingClient, readText } from './outgoing-client.ts';
 
 /** As encoded. */
 const v3 = 2;
@@ -42,18 +40,8 @@ type LevelConfig = Pick<Config, 'outgoing' | 'revocation' | 'timeStamps' | 'cert
  */
 export function levelServices(config: LevelConfig, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
-  const { certificateAuthority, totalSeconds } = outgoing;
-  const roots = certificateAuthority === undefined ? undefined : readText('outgoing.certificateAuthority', certificateAuthority);
-  const http = new OutgoingHttp({
-    ...outgoing,
-    certificateAuthority: roots,
-    ended: (asked, failure) => {
-      own.asked(outgoingEnd(asked, failure));
-    },
-    unusable: (asked, why) => {
-      own.asked(unusableAnswer(asked, why));
-    },
-  });
+  const { totalSeconds } = outgoing;
+  const http = outgoingClient(outgoing, own.asked);
   const anchors = timeStamps.anchors.flatMap((file) => anchorsIn('timeStamps.anchors', file));
   const timeStampTrust: LevelServices['timeStampTrust'] = () => {
     const chain = own.timeStampAuthority()?.signer.chain.map(pathCertificate) ?? [];
@@ -164,36 +152,4 @@ function namingAnchorsIn(file: string): PathCertificate[] {
   throw new ConfigError(
     `revocation.anchors: ${file}: the certificate with serial number ${Buffer.from(other.serialNumber).toString('hex')} is not that of an authority (basicConstraints without cA); name the one that issued it`,
   );
-}
-
-function readText(name: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-/** Describes the end of a request to another server, for metrics and the log. */
-export function outgoingEnd(asked: OutgoingRequest, failure: Error | undefined): OutgoingEnd {
-  const of = { kind: kindOf(asked), host: asked.url.host };
-  if (failure === undefined) return { ...of, outcome: 'answered' };
-  return { ...of, outcome: isAbandoned(asked) ? 'abandoned' : 'failed', why: failure.message };
-}
-
-/** Describes an answer whose content is of no use, for the log. */
-export function unusableAnswer(asked: OutgoingRequest, { message }: Error): OutgoingEnd {
-  return { kind: kindOf(asked), host: asked.url.host, outcome: 'unusable', why: message };
-}
-
-/** Tells the kinds apart by what is sent: CRLs are fetched, the others are asked. */
-function kindOf({ method, headers = {} }: OutgoingRequest): OutgoingEnd['kind'] {
-  if (method === 'GET') return 'CRL';
-  return headers['Content-Type'] === 'application/timestamp-query' ? 'time-stamp' : 'OCSP';
-}
-
-/** Whether the asking side gave up before a time-out. */
-function isAbandoned({ signal }: OutgoingRequest): boolean {
-  const reason: unknown = signal?.aborted === true ? signal.reason : undefined;
-  return reason !== undefined && !(reason instanceof DOMException && reason.name === 'TimeoutError');
 }

@@ -29,12 +29,14 @@ export function openApiListener(
   // A whole request may take as long as the longest of its kinds.
   const requestTimeoutSeconds = Math.max(limits.requestTimeoutSeconds, transferStore?.uploadTimeoutSeconds ?? 0);
   const connectionLimits = { ...limits, requestTimeoutSeconds };
+  const areFetched = witnesses.fetched !== undefined || listeners.api.clientRevocationUrls.length === 0;
   const listener = createApiListener(listeners.api, connectionLimits, handler, { ...witnesses, refused });
   listenerMetrics(metrics.registry, {
     connections: async () => listener.connections(),
     unadmittedConnections: () => listener.unadmittedConnections(),
     certificateEndsMs: () => listener.tls.certificateEndsMs,
-    revocationListEndsMs: () => listener.tls.revocationListEndsMs,
+    // Where nobody fetches CRLs yet, it is not known when the first of them ends.
+    revocationListEndsMs: () => (areFetched ? listener.tls.revocationListEndsMs : undefined),
   });
   return parts.opened('refusals of the API', listener, ({ refusals }) => {
     refusals.stop();

@@ -1,3 +1,4 @@
+import { warmUp } from '../twoddoc/code-picture.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { StagedNames } from '../documents/paths/staged-names.ts';
@@ -58,4 +59,10 @@ export async function openDocuments(
 /** Every directory that evidence may be written into. */
 function writeDirectoriesOf({ documents, tenants }: Config): string[] {
   return [...documents.writeDirectories, ...Object.values(tenants).flatMap(({ writeDirectories }) => writeDirectories ?? [])];
+}
+
+/** Loads what pictures of 2D-Doc need, so that no request waits for it. */
+export function warmUpPictures(tenants: Config['tenants']): void {
+  const settings = Object.values(tenants).filter(({ twoDDoc }) => twoDDoc.identities.length > 0);
+  for (const encodation of new Set(settings.map(({ twoDDoc }) => twoDDoc.encodation))) warmUp(encodation);
 }

@@ -2,6 +2,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { Keyring } from '../keys/keyring.ts';
 import type { MacKeyInForce } from '../keys/mac-key.ts';
+import { RemovedKeys } from '../keys/removed-keys.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { leftKeyMetrics, secretMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -63,13 +64,26 @@ export async function openKeys(
   return keys;
 }
 
-/** From now on keys are made ahead, and what another instance leaves open is finished. */
-export function startKeyUpkeep(keys: Keyring, { parts, log }: { readonly parts: Parts; readonly log: Logger }): void {
+interface Upkeep {
+  readonly parts: Parts;
+  readonly log: Logger;
+  readonly store: StateStore;
+  readonly token: Token;
+}
+
+/**
+ * From now on keys are made ahead, what another instance leaves open is finished, and removed keys
+ * that the token still has are destroyed.
+ */
+export function startKeyUpkeep(keys: Keyring, { parts, log, store, token }: Upkeep): void {
+  const removed = new RemovedKeys({ store, token, destruction: keys.destruction, log });
+  removed.start();
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
   keys.startPool();
   parts.opened('upkeep of keys', keys, async () => {
+    removed.stop();
     keys.destruction.stopSweeping();
     await keys.stopPool();
   });

@@ -5,6 +5,7 @@ import type { ReloadableTls } from '../http/tls/reload.ts';
 import { clientMetrics, configuredCertificateMetrics } from '../telemetry/expiry-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ClientLists } from './client-lists.ts';
 import type { PublishedServices } from './published-services.ts';
 import { Reminders } from './reminders.ts';
 
@@ -17,11 +18,15 @@ interface Surroundings {
 /** Reminds of what ends, and shows the ends of client certificates as metrics. */
 export function openReminders(
   { reloader, metrics, log }: Surroundings,
-  { clients, published }: { readonly clients: ClientRegistry; readonly published: PublishedServices },
+  {
+    clients,
+    published,
+    clientLists,
+  }: { readonly clients: ClientRegistry; readonly published: PublishedServices; readonly clientLists: Pick<ClientLists, 'warnings'> },
   tls: Pick<ReloadableTls, 'faults' | 'warnings'>,
 ): Reminders {
   const config = (): Config => reloader.config;
-  const others = (): Record<string, string> => ({ ...tls.warnings(), ...tls.faults() });
+  const others = (): Record<string, string> => ({ ...tls.warnings(), ...clientLists.warnings(), ...tls.faults() });
   const made = new Reminders({ config, clients: () => clients.certificates, renewed: () => published.ends(config()), others, log });
   clientMetrics(metrics.registry, () => clients.certificates);
   configuredCertificateMetrics(metrics.registry, () => made.configured);

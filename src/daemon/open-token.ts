@@ -55,7 +55,7 @@ export async function openToken(
     calls.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   parts.opened('token', token, async () => token.stop());
-  metrics.tokenState({ ready: () => token.ready, waiting: () => token.waiting });
+  metrics.tokenState({ ready: () => token.ready, full: () => token.isFull, waiting: () => token.waiting });
   try {
     await token.start();
   } catch (error) {

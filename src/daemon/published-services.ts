@@ -7,6 +7,7 @@ import { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
 import type { ResponderTools } from '../certificates/ocsp/responder-keys.ts';
 import { SigningLimit, type SigningLimitSettings } from '../certificates/ocsp/signing-limit.ts';
 import { Revocations } from '../certificates/revocations.ts';
+import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import { ocsp } from '../http/public/ocsp.ts';
 import { createPublicServer } from '../http/public/public-listener.ts';
@@ -31,10 +32,18 @@ const hourMs = 60 * 60 * 1000;
 
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
+/** The authorities of one configuration, by name. */
+export interface OpenedAuthorities {
+  readonly authorities: Authorities;
+  /** The CA of TLS clients, if its CRLs are published. */
+  readonly ofClients: Authorities;
+}
+
 interface Tools {
   readonly store: StateStore;
   readonly token: Token;
   readonly undoing: ResponderTools['undoing'];
+  readonly clients: Pick<ClientRegistry, 'onRevoked'>;
   readonly audit: Audit;
   readonly registry: Registry;
   readonly log: Logger;
@@ -53,12 +62,13 @@ export class PublishedServices {
   readonly timeStampAuthority: OwnTimeStampAuthority;
   readonly #crls: CrlPublishers;
   readonly #ocspResponders: OcspResponders;
-  readonly #asked: ReturnType<typeof outgoingMetrics>;
+  /** Told how each request to another server ended. */
+  readonly asked: ReturnType<typeof outgoingMetrics>;
   readonly #handlers: readonly PublicHandler[];
   readonly #registry: Registry;
 
   private constructor(
-    { store, registry, log }: Tools,
+    { store, clients, registry, log }: Tools,
     config: Config,
     parts: {
       crls: CrlPublishers;
@@ -72,13 +82,17 @@ export class PublishedServices {
     this.#ocspResponders = ocspResponders;
     this.timeStampAuthority = timeStampAuthority;
     this.#registry = registry;
-    this.#asked = outgoingMetrics(registry, log);
+    this.asked = outgoingMetrics(registry, log);
     crlMetrics(registry, () => crls.ends());
     this.revocations = new Revocations(store, {
       changed: (authority, serialNumber) => {
         crls.changed(authority);
         ocspResponders.changed(authority, serialNumber);
       },
+      hasRetired: (authority) => crls.hasRetired(authority),
+    });
+    clients.onRevoked(() => {
+      crls.someChanged();
     });
     const limit = new SigningLimit(timeStampLimits(config));
     this.#handlers = [
@@ -96,21 +110,21 @@ export class PublishedServices {
    * tried again.
    * @throws {Error} for a time-stamp authority that could not work
    */
-  static async open(tools: Tools, config: Config, authorities: Authorities): Promise<PublishedServices> {
+  static async open(tools: Tools, config: Config, { authorities, ofClients }: OpenedAuthorities): Promise<PublishedServices> {
     const { store, token, undoing, audit, registry, log } = tools;
     const crls = new CrlPublishers(store, log);
     const stamped = timeStampMetrics(registry, () => timeStampAuthority.certificateEndsMs);
     const timeStampAuthority = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
-    await crls.use(authorities, config.certificateAuthorities);
+    await crls.use(...published(config, { authorities, ofClients }));
     const ocspResponders = new OcspResponders({ store, token, undoing, audit, log }, ocspLimits(config));
     await ocspResponders.use(authorities, config.certificateAuthorities, timeStampAuthority.certificates);
     return new PublishedServices(tools, config, { crls, ocspResponders, timeStampAuthority, stamped });
   }
 
   /** Uses these from now on. */
-  use(authorities: Authorities, { certificateAuthorities }: Config): void {
-    void this.#crls.use(authorities, certificateAuthorities);
-    void this.#ocspResponders.use(authorities, certificateAuthorities, this.timeStampAuthority.certificates);
+  use(config: Config, { authorities, ofClients }: OpenedAuthorities): void {
+    void this.#crls.use(...published(config, { authorities, ofClients }));
+    void this.#ocspResponders.use(authorities, config.certificateAuthorities, this.timeStampAuthority.certificates);
   }
 
   /**
@@ -119,7 +133,7 @@ export class PublishedServices {
    */
   levels(config: Config, authorities: Authorities, threads: WorkThreads): LevelServices {
     return levelServices(config, {
-      ...{ authorities, threads, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
+      ...{ authorities, threads, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.asked },
       timeStampAuthority: () => this.timeStampAuthority.authority,
     });
   }
@@ -128,15 +142,20 @@ export class PublishedServices {
    * Returns the ends of CRLs and of OCSP responders' certificates, which are renewed long before
    * them.
    */
-  ends({ certificateAuthorities }: Pick<Config, 'certificateAuthorities'>): End[] {
+  ends({ certificateAuthorities, clientAuthority }: Pick<Config, 'certificateAuthorities' | 'clientAuthority'>): End[] {
     const remedy = 'the log says why it is not renewed';
     const endOf = (name: string, until: number | undefined, lifetimeMs: number): End[] =>
       // Zero: there is none yet, and the metrics and the log say so.
       until === undefined || until === 0 ? [] : [{ name, from: new Date(until - lifetimeMs), until: new Date(until), remedy }];
-    return Object.entries(certificateAuthorities).flatMap(([authority, { crl, ocsp: responder }]) => [
-      ...endOf(`CRL of ${authority}`, this.#crls.ends().get(authority), crl.lifetimeSeconds * 1000),
-      ...endOf(`OCSP responder of ${authority}`, this.#ocspResponders.ends().get(authority), responder.certificateHours * hourMs),
-    ]);
+    const endOfCrl = (name: string, lifetimeSeconds: number): End[] =>
+      endOf(`CRL of ${name}`, this.#crls.ends().get(name), lifetimeSeconds * 1000);
+    return [
+      ...Object.entries(certificateAuthorities).flatMap(([authority, { crl, ocsp: responder }]) => [
+        ...endOfCrl(authority, crl.lifetimeSeconds),
+        ...endOf(`OCSP responder of ${authority}`, this.#ocspResponders.ends().get(authority), responder.certificateHours * hourMs),
+      ]),
+      ...(clientAuthority === undefined ? [] : endOfCrl(clientAuthority.name, clientAuthority.crl.lifetimeSeconds)),
+    ];
   }
 
   /** Makes the public listener; undefined where the configuration has none. */
@@ -154,6 +173,13 @@ export class PublishedServices {
     await this.#crls.stop();
     await this.#ocspResponders.stop();
   }
+}
+
+/** Returns the authorities whose CRLs are published, and how. */
+function published({ certificateAuthorities, clientAuthority }: Config, opened: OpenedAuthorities): Parameters<CrlPublishers['use']> {
+  const { authorities, ofClients } = opened;
+  const ofClient = clientAuthority === undefined ? {} : { [clientAuthority.name]: { retired: false, crl: clientAuthority.crl } };
+  return [new Map([...authorities, ...ofClients]), { ...certificateAuthorities, ...ofClient }];
 }
 
 /** How much of the token strangers may use for OCSP answers. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAudit } from '../audit/open-audit.ts';
+import type { LastReload } from '../config/reloader.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { Health } from '../http/health-listener.ts';
 import type { ReloadableTls } from '../http/tls/reload.ts';
@@ -8,6 +9,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import { clockBehindMs } from '../telemetry/storage-metrics.ts';
 import { keyTrial } from '../token/key-id.ts';
+import type { ClientLists } from './client-lists.ts';
 import type { PublishedServices } from './published-services.ts';
 import type { ReloadedLimits } from './reloaded-limits.ts';
 import type { Reminders } from './reminders.ts';
@@ -22,8 +24,9 @@ interface Looked {
   readonly store: Pick<StateStore, 'run'>;
   readonly audit: Pick<RunningAudit, 'status'>;
   /** The signature of one of its authorities shows that the token signs. */
-  readonly services: Pick<ServicesInForce, 'authorities'>;
+  readonly services: Pick<ServicesInForce, 'signer'>;
   readonly apiTls: Pick<ReloadableTls, 'faults' | 'warnings'>;
+  readonly clientLists: Pick<ClientLists, 'warnings'>;
   readonly transfers: Pick<TransferStore, 'warnings'> | undefined;
   readonly published: Pick<PublishedServices, 'timeStampAuthority'>;
   readonly reminders: Pick<Reminders, 'warnings'>;
@@ -35,6 +38,7 @@ export function serviceHealth(looked: Looked): Health {
     ready: async () => readinessFaults(looked),
     warnings: () => ({
       ...looked.apiTls.warnings(),
+      ...looked.clientLists.warnings(),
       ...looked.published.timeStampAuthority.warnings(),
       ...looked.reminders.warnings(),
       ...looked.transfers?.warnings(),
@@ -76,9 +80,8 @@ function syslogFaults({ syslog }: RunningAudit['status']): Record<string, string
  */
 async function readinessFaults({ draining, token, store, audit, services, apiTls }: Looked): Promise<Record<string, string>> {
   const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
-  const [signer] = services.authorities.values();
   await Promise.all([
-    inTime(signer?.sign(keyTrial)).catch(() => {
+    inTime(services.signer?.sign(keyTrial)).catch(() => {
       faults['token'] = token.hostFault ?? 'it does not sign';
     }),
     inTime(store.run('probe')).catch(() => {
@@ -95,4 +98,10 @@ async function inTime(work: Promise<unknown> | undefined): Promise<void> {
     throw new Error('no answer in time');
   });
   await Promise.race([work, late]);
+}
+
+/** Returns the status for the service manager. */
+export function servingStatus(last: LastReload | undefined): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }

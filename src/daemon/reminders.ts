@@ -66,12 +66,11 @@ export class Reminders {
     for (const [part, text] of Object.entries(this.#sources.others())) this.#sources.log.warn(text, { part });
   }
 
-  /** The certificates in the configured files, except that of the API, which its listener watches. */
+  /** As `configuredEnds` of the configuration in force. */
   get configured(): readonly ConfiguredEnd[] {
     const config = this.#sources.config();
     if (this.#read?.config !== config) {
-      const files = configuredCertificates(config).filter(({ member }) => member !== 'listeners.api.certificate');
-      this.#read = { config, ends: files.flatMap((one) => this.#inFile(one)) };
+      this.#read = { config, ends: configuredEnds(config, this.#sources.log) };
     }
     return this.#read.ends;
   }
@@ -87,18 +86,25 @@ export class Reminders {
   #ends(): End[] {
     return [...this.configured, ...this.#sources.clients().map(endOfClient), ...this.#sources.renewed()];
   }
+}
 
-  #inFile({ member, file }: ConfiguredCertificate): ConfiguredEnd[] {
-    try {
-      return certificatesIn(readFileSync(file, 'latin1')).map((der, index) => {
-        const { notBefore: from, notAfter: until } = readCertificate(der);
-        const name = `${member}: ${file}${index === 0 ? '' : `, certificate ${index + 1}`}`;
-        return { member, file, name, from, until, remedy: 'replace it, then run signetctl reload' };
-      });
-    } catch (error) {
-      this.#sources.log.warn('the end of a certificate is not known', { member, reason: reasonOf(error) });
-      return [];
-    }
+/** Returns the ends of the certificates in the configured files, except that of the API, which its listener watches. */
+export function configuredEnds(config: Config, log: Logger): readonly ConfiguredEnd[] {
+  return configuredCertificates(config)
+    .filter(({ member }) => member !== 'listeners.api.certificate')
+    .flatMap((one) => endsInFile(one, log));
+}
+
+function endsInFile({ member, file }: ConfiguredCertificate, log: Logger): ConfiguredEnd[] {
+  try {
+    return certificatesIn(readFileSync(file, 'latin1')).map((der, index) => {
+      const { notBefore: from, notAfter: until } = readCertificate(der);
+      const name = `${member}: ${file}${index === 0 ? '' : `, certificate ${index + 1}`}`;
+      return { member, file, name, from, until, remedy: 'replace it, then run signetctl reload' };
+    });
+  } catch (error) {
+    log.warn('the end of a certificate is not known', { member, reason: reasonOf(error) });
+    return [];
   }
 }
 

@@ -1,5 +1,5 @@
 import { checkProfiles } from '../certificates/profile-check.ts';
-import { openAuthorities } from '../certificates/configured-authorities.ts';
+import { openAuthorities, openClientAuthority } from '../certificates/configured-authorities.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import { IdentityProviders } from '../certificates/jwt/identity-providers.ts';
 import type { Caller } from '../clients/caller.ts';
@@ -64,6 +64,12 @@ export class ServicesInForce implements Participant {
     return this.#current.authorities;
   }
 
+  /** An authority whose key the token has: a retired one has none there. */
+  get signer(): Pick<CertificateIssuer, 'sign'> | undefined {
+    const { config, authorities } = this.#current;
+    return [...authorities].find(([name]) => config.certificateAuthorities[name]?.retired !== true)?.[1];
+  }
+
   /** The digital identities of the configuration in force. */
   get identities(): DigitalIdentities {
     return this.#current.identities;
@@ -77,6 +83,7 @@ export class ServicesInForce implements Participant {
   async prepare(next: Config): Promise<Switch> {
     const { recordedToken, keys, published } = this.#lasting;
     const authorities = await openAuthorities(recordedToken, next.certificateAuthorities);
+    const ofClients = openClientAuthority(recordedToken, next);
     checkProfiles(next.tenants, authorities);
     const prepared = configuredServices(this.#lasting, next, authorities, this.#current.identityProviders);
     const faults = await prepared.identities.keyFaults();
@@ -86,7 +93,7 @@ export class ServicesInForce implements Participant {
     }
     return () => {
       keys.destruction.keep(keysOf(next));
-      published.use(authorities, next);
+      published.use(next, { authorities, ofClients });
       this.#current = prepared;
     };
   }

@@ -6,20 +6,22 @@ import { noAudit } from '../audit/audit.ts';
 import { ageInWords, compareState } from '../audit/compare-state.ts';
 import type { Config } from '../config/config.ts';
 import { MalformedRequests } from '../http/limits/malformed.ts';
-import { createApiListener } from '../http/tls/mtls-listener.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { Problem, sendProblem } from '../http/problem.ts';
 import { createPublicServer } from '../http/public/public-listener.ts';
 import type { Draining } from '../service/draining.ts';
+import { addressOf } from '../service/listen.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog, type VitalSign } from '../service/watchdog.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { processMetrics, type Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { readinessMetrics } from '../telemetry/readiness-metrics.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import type { TokenUnavailable } from '../token/token.ts';
 import { loggedIn, openAdministration, openApprovals } from './administration.ts';
-import { listenAll, watchServers } from './listeners.ts';
+import { standByMetrics } from './early-metrics.ts';
+import { listenAll, openApiListener, watchServers } from './listeners.ts';
 import type { Parts } from './parts.ts';
 import { stopAtSignals } from './stopping.ts';
 
@@ -50,8 +52,11 @@ interface Waiting {
   readonly refusal: string;
   /** The part that is not ready, and why at this moment. */
   readonly fault: () => { readonly part: string; readonly reason: string };
-  /** Executes commands of signetctl. Undefined: signetctl is to find no service. */
-  readonly run?: RunCommand;
+  /**
+   * Returns what executes commands of signetctl; `apiAddress`: where the API listens, once it does.
+   * Undefined: signetctl is to find no service.
+   */
+  readonly run?: (apiAddress: () => string | undefined) => RunCommand;
   /** With `admin.approvals: 2`, where something must be confirmed. */
   readonly approvals?: Approvals | undefined;
   /** Resolves when the next process can go on, with the exit code of this one. */
@@ -86,7 +91,7 @@ export async function standByWhileOlder(start: Start): Promise<void> {
   await standBy(start, {
     refusal: 'the service waits for its operator',
     fault: () => ({ part: 'stateAge', reason: `${age}; ${whatToDo}` }),
-    run: async (request, uid, peer) => runInStandBy(context, request, uid, peer),
+    run: (apiAddress) => async (request, uid, peer) => runInStandBy({ ...context, apiAddress }, request, uid, peer),
     approvals,
     over: confirmed.promise,
     vitalSigns: [databaseThread(store)],
@@ -106,7 +111,7 @@ export async function standByWithoutToken(start: Start, token: TokenClient, caus
   return standBy(start, {
     refusal: 'the service waits for its token',
     fault,
-    run: async (request) => runWithoutToken({ ...start, fault }, request),
+    run: (apiAddress) => async (request, uid) => runWithoutToken({ ...start, fault, apiAddress }, request, uid),
     over: serving(token),
     vitalSigns: [databaseThread(start.store)],
   });
@@ -138,20 +143,19 @@ export function databaseThread(store: StateStore): VitalSign {
 
 export async function standBy({ config, log, manager, sockets, draining, metrics, parts }: Surroundings, waiting: Waiting): Promise<never> {
   const refused = (): Problem => new Problem(503, waiting.refusal, { headers: { 'Retry-After': '60', Connection: 'close' } });
+  const requests = standByMetrics(metrics.registry, config, log);
   const malformed = new MalformedRequests();
-  const apiListener = createApiListener(
-    config.listeners.api,
-    config.limits,
+  const apiListener = openApiListener(
+    config,
     (request, response) => {
       malformed.follow(request, response);
-      sendProblem(response, refused());
+      const problem = refused();
+      requests.problem(problem.status);
+      sendProblem(response, problem);
     },
     // Nobody is served, so nobody's place is kept.
-    { log, audit: noAudit, malformed, registered: () => undefined },
+    { parts, metrics, log, audit: noAudit, malformed, registered: () => undefined },
   );
-  parts.opened('refusals of the API', apiListener, ({ refusals }) => {
-    refusals.stop();
-  });
   const publicServer =
     config.listeners.public === undefined
       ? undefined
@@ -165,19 +169,20 @@ export async function standBy({ config, log, manager, sockets, draining, metrics
           ],
           { closed: () => undefined },
         );
-  processMetrics(metrics.registry);
   const faults = (): Record<string, string> => {
     const { part, reason } = waiting.fault();
     return { [part]: reason };
   };
   const health = { ready: async () => Promise.resolve(faults()), warnings: () => ({}) };
+  readinessMetrics(metrics.registry, async () => health.ready());
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const servers = { api: apiListener.server, operations: operationsServer, public: publicServer };
   watchServers(servers, { draining, parts });
   const watchdog = new Watchdog(manager, waiting.vitalSigns, (name, reason) => {
     log.error('a part of the service no longer responds', { name, reason });
   });
-  const { run, approvals } = waiting;
+  const { approvals } = waiting;
+  const run = waiting.run?.(() => (apiListener.server.listening ? addressOf(apiListener.server) : undefined));
   const adminSocket = run === undefined ? undefined : await openAdministration(config.admin, { log, parts, run, approvals });
   const stop = stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { openClientAuthority } from '../certificates/configured-authorities.ts';
 import { loadAuthority } from '../certificates/configured-authority.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import { readProvider } from '../certificates/jwt/configured-providers.ts';
@@ -15,34 +16,43 @@ import { silentLog } from '../telemetry/silent-log.ts';
 import { loadTimeStampSigner } from '../timestamp/load-signer.ts';
 import { readDigitalIdentity } from '../twoddoc/identities/digital-identity.ts';
 import { readCertificateText } from '../x509/certificate.ts';
+import { approversGroup } from './administration.ts';
 import { checkLevelFiles } from './level-services.ts';
 
 /** Nothing is signed with what is read here. */
 const noToken = { signAsService: async () => Promise.reject(new Error('the token is not open yet')) };
 
+/** Does work for a member of the configuration. Returns false if it has a fault, which is kept. */
+type Look = (member: string, work: () => unknown) => boolean;
+
 /**
- * Reads every file that the configuration names and every start reads, before the state store, the
- * token and the audit log are opened: a start that fails for one of them has changed nothing.
+ * Reads every file that the configuration names and every start reads, and looks for its groups,
+ * before the state store, the token and the audit log are opened: a start that fails for one of them
+ * has changed nothing.
  * @throws {ConfigError} with one line for each fault
  */
 export function checkStartFiles(config: Config): void {
   const { listeners, certificateAuthorities, timeStampAuthority, identityProviders, tenants, admin, audit, messages } = config;
   const faults: string[] = [];
-  const look = (member: string, work: () => unknown): void => {
+  const look: Look = (member, work) => {
     try {
       work();
+      return true;
     } catch (error) {
       for (const line of reasonOf(error).split('\n')) faults.push(line.startsWith(member) ? line : `${member}: ${line}`);
+      return false;
     }
   };
   look('listeners.api', () => readTlsMaterial(listeners.api));
   const { socketGroup } = listeners.operations;
   if (socketGroup !== undefined) look('listeners.operations.socketGroup', () => groupNumber(socketGroup));
-  if (admin.access === 'group') look('admin.group', () => groupNumber(admin.group));
+  const hasGroup = admin.access !== 'group' || look('admin.group', () => groupNumber(admin.group));
+  if (admin.approvals !== 1 && hasGroup) look('admin.approvers', () => approversGroup(admin));
   const authorities = new Map<string, CertificateIssuer>();
   for (const [name, files] of Object.entries(certificateAuthorities)) {
     look(`certificateAuthorities.${name}`, () => authorities.set(name, loadAuthority(noToken, files)));
   }
+  look('clientAuthority', () => openClientAuthority(noToken, config));
   look('tenants', () => {
     checkProfiles(tenants, authorities);
   });

@@ -2,13 +2,11 @@ import { ApprovedCommands } from '../admin/approved-commands.ts';
 import { runCommand } from '../admin/commands.ts';
 import { reloadBySignal } from '../admin/reload.ts';
 import { openAudit, type RunningAudit } from '../audit/open-audit.ts';
-import { checkProfiles } from '../certificates/profile-check.ts';
-import { openAuthorities } from '../certificates/configured-authorities.ts';
+import { openClientAuthority } from '../certificates/configured-authorities.ts';
 import { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import { warnOfReadableFiles } from '../config/readable-files.ts';
-import { Reloader, type LastReload } from '../config/reloader.ts';
-import { writtenDirectories } from '../config/written-directories.ts';
+import { Reloader } from '../config/reloader.ts';
 import { createApi } from '../http/api/api.ts';
 import { Guard } from '../http/api/guard.ts';
 import type { Express } from 'express';
@@ -16,12 +14,11 @@ import { mountDocumentation } from '../http/documentation/mount.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
 import { KeptAnswers } from '../idempotency/kept-answers.ts';
-import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
+import { AnswerKeys } from '../idempotency/answer-keys.ts';
 import type { MacKeyInForce } from '../keys/mac-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
-import { freeSpaceOf } from '../service/free-space.ts';
 import { releaseFreeMemoryRegularly } from '../service/memory-release.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
@@ -30,17 +27,11 @@ import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
-import {
-  auditMetrics,
-  fileSystemMetrics,
-  keptAnswerMetrics,
-  sessionMetrics,
-  stateMetrics,
-  syslogMetrics,
-} from '../telemetry/storage-metrics.ts';
+import { auditMetrics, keptAnswerMetrics, sessionMetrics, stateMetrics, syslogMetrics } from '../telemetry/storage-metrics.ts';
 import type { LeveledLog } from '../telemetry/log.ts';
 import { messageMetrics } from '../telemetry/outgoing-metrics.ts';
-import { Metrics, processMetrics } from '../telemetry/metrics.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { readinessMetrics } from '../telemetry/readiness-metrics.ts';
 import { requestMetrics } from '../telemetry/http-metrics.ts';
 import { laneNames, WorkThreads } from '../threads/work-threads.ts';
 import { threadGauges, threadMetrics } from '../telemetry/thread-metrics.ts';
@@ -50,20 +41,22 @@ import { addressOf } from '../service/listen.ts';
 import { consoleLinks, consoleMounts } from './open-console.ts';
 import { standByWhileClockIsBehind } from './clock-stand-by.ts';
 import { heldHangUps, openAdministration, openApprovals, recordedIn } from './administration.ts';
+import { ClientLists } from './client-lists.ts';
+import { machineMetrics } from './early-metrics.ts';
 import { listenAll, openApiListener, watchServers, type Servers } from './listeners.ts';
-import { openDocuments } from './open-documents.ts';
+import { openCheckedAuthorities } from './checked-authorities.ts';
+import { openDocuments, warmUpPictures } from './open-documents.ts';
 import { openKeys, startKeyUpkeep } from './open-keys.ts';
 import { openToken } from './open-token.ts';
 import type { Parts } from './parts.ts';
 import { PublishedServices } from './published-services.ts';
-import { serviceHealth } from './readiness.ts';
+import { serviceHealth, servingStatus } from './readiness.ts';
 import { ReloadedLimits } from './reloaded-limits.ts';
 import { openReminders } from './open-reminders.ts';
 import { ServicesInForce } from './services-in-force.ts';
 import { checkStartFiles } from './start-files.ts';
 import { standByWhileOlder, standByWithoutToken } from './stand-by.ts';
 import { stopAtSignals } from './stopping.ts';
-import { warmUp } from '../twoddoc/code-picture.ts';
 
 interface Start {
   readonly config: Config;
@@ -90,6 +83,7 @@ interface Base extends Start {
 interface OpenedServices {
   readonly token: TokenClient;
   readonly macKey: MacKeyInForce;
+  readonly answerKeys: AnswerKeys;
   readonly clients: ClientRegistry;
   readonly keys: Keyring;
   readonly audit: RunningAudit;
@@ -98,6 +92,7 @@ interface OpenedServices {
   readonly limits: ReloadedLimits;
   readonly services: ServicesInForce;
   readonly transfers: TransferStore | undefined;
+  readonly clientLists: ClientLists;
 }
 
 /**
@@ -143,8 +138,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
     { parts, store, metrics, log },
     async (waited, cause) => standByWithoutToken(base, waited, cause),
   );
-  const authorities = await openAuthorities(recordedToken, config.certificateAuthorities);
-  checkProfiles(config.tenants, authorities);
+  const authorities = await openCheckedAuthorities({ token, recordedToken }, config);
   const clients = new ClientRegistry(store);
   await clients.load();
   const waited = threadMetrics(registry, laneNames);
@@ -158,25 +152,31 @@ async function openServices(base: Base): Promise<OpenedServices> {
   outsideUses.recordIn(audit);
   const isTokenBusy = (): boolean => token.waiting > 0;
   const keys = await openKeys({ store, token: recordedToken, macKey, isTokenBusy, threads, metrics, log, audit }, inForce);
-  startKeyUpkeep(keys, { parts, log });
+  startKeyUpkeep(keys, { parts, log, store, token: recordedToken });
   const limits = new ReloadedLimits(config, clients, registry);
   reloader.join(limits);
-  const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
+  const answerKeys = parts.opened('keys of kept answers', await AnswerKeys.open(store, token, log), (opened) => {
+    opened.stop();
+  });
   const keptAnswers = await KeptAnswers.open({
-    ...{ store, threads, tokenMac },
+    ...{ store, threads, keys: answerKeys },
     ...limits.ofKeptAnswers,
   });
   parts.opened('kept answers', keptAnswers, (opened) => {
     opened.stop();
   });
   keptAnswerMetrics(registry, () => keptAnswers.keptBytes);
-  const sessions = parts.opened('sessions', new Sessions(store, tokenMac), (opened) => {
+  const sessions = parts.opened('sessions', new Sessions(store, answerKeys), (opened) => {
     opened.stop();
   });
   sessionMetrics(registry, async () => store.run('sessionShares', Date.now()));
   warnOfReadableFiles(config, log);
-  const published = await PublishedServices.open({ store, token, undoing: keys.destruction, audit, registry, log }, config, authorities);
+  const forPublishing = { store, token, clients, undoing: keys.destruction, audit, registry, log };
+  const ofClients = openClientAuthority(recordedToken, config);
+  const published = await PublishedServices.open(forPublishing, config, { authorities, ofClients });
   parts.opened('published services', published, async () => published.stop());
+  const clientLists = await ClientLists.open({ threads, registry, log, asked: published.asked }, config);
+  parts.opened('CRLs of client CAs', clientLists, async () => clientLists.stop());
   // Joins before the services, which inform the OCSP responders about its certificates.
   reloader.join(published.timeStampAuthority);
 
@@ -196,15 +196,15 @@ async function openServices(base: Base): Promise<OpenedServices> {
   // refused.
   for (const reason of await services.identities.keyFaults()) log.error('a digital identity cannot sign', { reason });
   reloader.join(services);
-  processMetrics(registry);
+  machineMetrics(registry, config);
   auditMetrics(registry, () => audit.status);
-  fileSystemMetrics(registry, new Map(writtenDirectories(config).map(({ use, path }) => [use, async () => freeSpaceOf(path)])));
   if (config.audit.syslog !== undefined) syslogMetrics(registry, () => audit.status.syslog);
   authorityMetrics(
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
-  return { token, macKey, clients, keys, audit, published, guard, limits, services, transfers: documents.transfers };
+  const { transfers } = documents;
+  return { token, macKey, answerKeys, clients, keys, audit, published, guard, limits, services, transfers, clientLists };
 }
 
 /**
@@ -213,7 +213,7 @@ async function openServices(base: Base): Promise<OpenedServices> {
  */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
-  { token, macKey, clients, keys, audit, published, guard, limits, services, transfers }: OpenedServices,
+  { token, macKey, answerKeys, clients, keys, audit, published, guard, limits, services, transfers, clientLists }: OpenedServices,
 ): Promise<() => void> {
   const paths = { operations, ...config.paths };
   const api = createApi(paths, () => services.requests);
@@ -221,9 +221,11 @@ async function serve(
     registered: clients.remembered.bind(clients),
     presented: clients.presented.bind(clients),
     admittedMax: limits.ofConnections.bind(limits),
+    fetched: clientLists.fetched,
   };
   const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, ...ofClients });
-  reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });
+  clientLists.begin(apiListener.tls, config);
+  reloader.join(clientLists);
   reloader.join({
     prepare: (next) => () => {
       log.setLevel(next.log.level);
@@ -231,18 +233,19 @@ async function serve(
   });
   const reminders = parts.opened(
     'reminders',
-    openReminders({ reloader, metrics, log }, { clients, published }, apiListener.tls),
+    openReminders({ reloader, metrics, log }, { clients, published, clientLists }, apiListener.tls),
     (opened) => {
       opened.stop();
     },
   );
   const { tls: apiTls } = apiListener;
-  const health = serviceHealth({ draining, token, store, audit, services, apiTls, published, transfers, reminders, limits });
+  const health = serviceHealth({ draining, token, store, audit, services, apiTls, clientLists, published, transfers, reminders, limits });
+  readinessMetrics(metrics.registry, async () => health.ready());
   const signIns = new SignIns();
   const approvals = openApprovals(config.admin, recordedIn(audit));
   const administration = {
     approved: approvals && new ApprovedCommands(approvals, () => reloader.config),
-    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token, macKey },
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token, macKey, answerKeys },
     config: () => reloader.config,
     apiAddress: () => (apiListener.server.listening ? addressOf(apiListener.server) : undefined),
     console: consoleLinks(config.listeners.operations, signIns, () => addressOf(servers.operations)),
@@ -286,15 +289,4 @@ async function serve(
     // A reload may issue certificates, which a stopping service could no longer record.
     if (!draining.begun) void reloadBySignal(administration);
   };
-}
-
-/** Loads what pictures of 2D-Doc need, so that no request waits for it. */
-function warmUpPictures(tenants: Config['tenants']): void {
-  const settings = Object.values(tenants).filter(({ twoDDoc }) => twoDDoc.identities.length > 0);
-  for (const encodation of new Set(settings.map(({ twoDDoc }) => twoDDoc.encodation))) warmUp(encodation);
-}
-
-function servingStatus(last: LastReload | undefined): string {
-  const faults = last?.faults ?? [];
-  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }

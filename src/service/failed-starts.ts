@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -14,7 +14,7 @@ const FailedStart = z.strictObject({
   reason: z.string(),
   at: z.iso.datetime(),
 });
-type FailedStart = z.output<typeof FailedStart>;
+export type FailedStart = z.output<typeof FailedStart>;
 
 /**
  * The failed starts since the last that succeeded, kept in the runtime directory of the unit. Debian
@@ -29,6 +29,11 @@ export class FailedStarts {
     // A unit with several directories has them all in the variable.
     const [first] = directory?.split(':') ?? [];
     this.#path = first === undefined || first === '' ? undefined : join(first, 'failed-starts');
+  }
+
+  /** Whether the last start failed, also for those who may not read why. */
+  get exists(): boolean {
+    return this.#path !== undefined && existsSync(this.#path);
   }
 
   /** The last failed start; undefined if the last start succeeded, or nothing can be read. */
@@ -57,7 +62,7 @@ export class FailedStarts {
       // Nobody knows how many there were: they are taken to be many.
       return waitMaxSeconds;
     }
-    return starts === 1 ? 0 : Math.min(waitMaxSeconds, firstWaitSeconds * 2 ** (starts - 2));
+    return waitSeconds(starts);
   }
 
   /** The start succeeded, or the operator stops the process: the next failure is the first. */
@@ -69,4 +74,13 @@ export class FailedStarts {
       // The next failed start waits longer than it needs to.
     }
   }
+}
+
+function waitSeconds(starts: number): number {
+  return starts === 1 ? 0 : Math.min(waitMaxSeconds, firstWaitSeconds * 2 ** (starts - 2));
+}
+
+/** When the service manager starts the process again, to the second (milliseconds since the epoch). */
+export function nextStartMs({ at, starts }: FailedStart): number {
+  return Date.parse(at) + 1000 * waitSeconds(starts);
 }

@@ -23,6 +23,7 @@ export interface KeyPoolMetrics {
 
 export interface TokenGauges {
   ready(): boolean;
+  full(): boolean;
   waiting(): number;
 }
 
@@ -101,6 +102,15 @@ export class Metrics {
         this.set(gauges.ready() ? 1 : 0);
       },
     });
+    const full = new Gauge({
+      name: 'signetd_token_full',
+      help: '1 if the token had no room for the last key that was to be made, else 0.',
+      registers,
+      collect() {
+        this.set(gauges.full() ? 1 : 0);
+      },
+    });
+    full.set(0);
     const waiting = new Gauge({
       name: 'signetd_token_waiting_requests',
       help: 'Requests waiting for a thread of the token host.',

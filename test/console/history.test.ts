@@ -10,7 +10,7 @@ describe('the history of the console', () => {
   it('has the requests since the sample before, and those with an error', async () => {
     const metrics = new Metrics();
     const requests = requestMetrics(metrics.registry);
-    metrics.tokenState({ ready: () => true, waiting: () => 3 });
+    metrics.tokenState({ ready: () => true, full: () => false, waiting: () => 3 });
     const history = new MetricsHistory(metrics.registry);
     requests.answered('sign', '0/0', 5);
     await history.sample(1000);

@@ -184,7 +184,9 @@ describe('limits of a client and of a tenant', () => {
     expect((await run('client', 'list')).stdout).toMatch(/signer +demo +\S+ +\S+ +\S+ +9 /);
     const status = await run('status');
     expect(status.stdout).toMatch(/limits of demo/);
-    expect(status.stdout.replaceAll(/ +/g, ' ')).toContain('70 requests/s, 1024 at a time; each client 9 requests/s, 1024 at a time');
+    expect(status.stdout.replaceAll(/ +/g, ' ')).toContain(
+      '70 requests/s, 1024 at a time; signer 9 requests/s, 3 at a time; singer 9 requests/s, 1 at a time; each other client 9 requests/s, 1024 at a time',
+    );
     expect(status.stderr).toContain(
       'tenants.demo.limits.clients: no client "singer" is registered for demo, so its limits apply to nobody',
     );

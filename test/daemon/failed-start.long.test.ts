@@ -10,6 +10,7 @@ import { accountDirectoryOf } from '../../src/config/token-config.ts';
 import { OwnService } from '../support/own-service.ts';
 
 const runtime = mkdtempSync(join(tmpdir(), 'signetd-runtime-'));
+const approvalSocketPath = join(tmpdir(), 'approvals.sock');
 let service: OwnService;
 let configFile: string;
 
@@ -83,6 +84,17 @@ describe('a start that fails for a file of the configuration', () => {
       (config) => (config['admin'] = { ...config['admin'], access: 'group', group: 'nobodys-group' }),
       'admin.group: there is no group',
     ],
+    [
+      'group of approvers that does not exist',
+      (config) => (config['admin'] = { ...config['admin'], approvals: 2, approvers: 'nobodys-group', approvalSocketPath }),
+      'admin.approvers: there is no group',
+    ],
+    [
+      'group of approvers that gives the commands too',
+      (config) =>
+        (config['admin'] = { ...config['admin'], access: 'group', group: 'daemon', approvals: 2, approvers: 'daemon', approvalSocketPath }),
+      'admin.approvers: must be another group than admin.group',
+    ],
   ])('ends at once with exit code 78 and has used nothing: a %s, twice', { timeout: 120_000 }, (_what, change, said) => {
     const before = traces();
     for (const time of ['once', 'twice']) {
@@ -94,20 +106,35 @@ describe('a start that fails for a file of the configuration', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
-  it('ends with exit code 78 where the token lacks the key of an authority, and leaves no record', { timeout: 60_000 }, () => {
-    const log = loadConfig(configFile).audit.directory;
-    const records = (): string =>
-      readdirSync(log)
-        .filter((name) => auditFileForm.test(name))
-        .map((name) => readFileSync(join(log, name), 'latin1'))
-        .join('');
-    const before = records();
-    const { status, stderr } = startedWith(({ certificateAuthorities }) =>
-      Object.assign(Object.values(certificateAuthorities ?? {})[0] ?? {}, { keyId: `49${'7'.repeat(32)}` }),
-    );
-    expect([status, stderr]).toEqual([78, expect.stringMatching(/certificateAuthorities\.\w+\.keyId: the token has no such key/)]);
-    expect(records()).toBe(before);
-  });
+  it.each<[string, (config: Record<string, Record<string, unknown>>) => void, RegExp]>([
+    [
+      'an authority',
+      ({ certificateAuthorities }) => Object.assign(Object.values(certificateAuthorities ?? {})[0] ?? {}, { keyId: `49${'7'.repeat(32)}` }),
+      /certificateAuthorities\.\w+\.keyId: the token has no such key/,
+    ],
+    [
+      'the time-stamp authority',
+      ({ timeStampAuthority }) => Object.assign(timeStampAuthority ?? {}, { keyId: `54${'7'.repeat(32)}` }),
+      /timeStampAuthority\.keyId: the token has no such key/,
+    ],
+  ])(
+    'ends with exit code 78 where the token lacks the key of %s, and leaves no record, twice',
+    { timeout: 120_000 },
+    (_whose, change, said) => {
+      const log = loadConfig(configFile).audit.directory;
+      const records = (): string =>
+        readdirSync(log)
+          .filter((name) => auditFileForm.test(name))
+          .map((name) => readFileSync(join(log, name), 'latin1'))
+          .join('');
+      const before = records();
+      for (const time of ['once', 'twice']) {
+        const { status, stderr } = startedWith(change);
+        expect([time, status, stderr]).toEqual([time, 78, expect.stringMatching(said)]);
+      }
+      expect(records()).toBe(before);
+    },
+  );
 
   it('names all of its faults at once', { timeout: 60_000 }, () => {
     const { stderr } = startedWith((config) => {
@@ -116,6 +143,23 @@ describe('a start that fails for a file of the configuration', () => {
     });
     expect(stderr).toMatch(/listeners\.api: [^\n]*\ntimeStamps\.anchors: /);
   });
+});
+
+it.each<[string, Record<string, unknown>]>([
+  ['the socket of signetctl', { socketPath: '/nowhere/admin.sock' }],
+  ['the socket for approvals', { approvals: 2, approvers: 'nogroup', approvalSocketPath: '/nowhere/approvals.sock' }],
+])('a start that cannot make %s ends with exit code 1 and has used nothing', { timeout: 120_000 }, (_which, admin) => {
+  const before = traces();
+  for (const time of ['once', 'twice']) {
+    const { status, stderr } = startedWith((config) => (config['admin'] = { ...config['admin'], ...admin }));
+    expect([time, status, stderr]).toEqual([
+      time,
+      1,
+      expect.stringMatching(/admin\.\w+Path: no socket can be made in this directory: ENOENT/),
+    ]);
+  }
+  expect(traces()).toBe(before);
+  rmSync(join(runtime, 'failed-starts'));
 });
 
 it.each(['once', 'twice'])(

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
@@ -19,9 +21,12 @@ afterEach(() => {
   taken.close();
 });
 
-function listeners(api: number, others: object = {}): Pick<Config, 'listeners'> {
+function listeners(api: number, others: object = {}, admin: object = {}): Pick<Config, 'listeners' | 'admin'> {
   const operations = { host: '127.0.0.1', port: 0 };
-  return { listeners: { api: { host: '127.0.0.1', port: api }, operations, ...others } } as unknown as Pick<Config, 'listeners'>;
+  return {
+    listeners: { api: { host: '127.0.0.1', port: api }, operations, ...others },
+    admin: { socketPath: join(tmpdir(), 'admin.sock'), approvals: 1, ...admin },
+  } as unknown as Pick<Config, 'listeners' | 'admin'>;
 }
 
 /** As systemd passes them. Descriptors are not looked at before a server listens on them. */
@@ -67,9 +72,24 @@ describe('the sockets of a start', () => {
       (
         await startSockets(
           '/etc/signetd/signetd.yaml',
-          listeners(0, { operations: { host: '127.0.0.1', port, socketPath: '/nowhere/ops.sock' } }),
+          listeners(0, { operations: { host: '127.0.0.1', port, socketPath: join(tmpdir(), 'ops.sock') } }),
         )
       ).size,
     ).toBe(0);
+  });
+
+  it.each([
+    ['listeners.operations.socketPath', listeners(0, { operations: { host: '127.0.0.1', port: 0, socketPath: '/nowhere/ops.sock' } })],
+    ['admin.socketPath', listeners(0, {}, { socketPath: '/nowhere/admin.sock' })],
+    ['admin.approvalSocketPath', listeners(0, {}, { approvals: 2, approvalSocketPath: '/nowhere/approvals.sock' })],
+  ])('are refused for %s in a directory that is not there, which may come', async (member, config) => {
+    const refused = startSockets('/etc/signetd/signetd.yaml', config);
+    await expect(refused).rejects.toThrow(`${member}: no socket can be made in this directory: ENOENT`);
+    await expect(refused).rejects.not.toBeInstanceOf(ConfigError);
+  });
+
+  it('need no directory for approvals where no command needs one', async () => {
+    const config = listeners(0, {}, { approvalSocketPath: '/nowhere/approvals.sock' });
+    expect((await startSockets('/etc/signetd/signetd.yaml', config)).size).toBe(0);
   });
 });

@@ -84,7 +84,21 @@ describe.each(['the first', 'the second'])('a wrong PIN at the start, %s time', 
     pid = said['pid'];
     expect(await health('live')).toEqual({ status: 'live' });
     expect(await service.post('pki/checkKey', {})).toContain('the service waits for its token');
-    expect((await ctl('status')).stderr).toContain('the token refused this PIN at');
+    const { stdout: shown, stderr: complaint } = await ctl('status');
+    expect(complaint).toContain('the token refused this PIN at');
+    const verified = /the last (\d+) records are not covered/.exec((await ctl('audit', 'verify')).stderr)?.[1] ?? '1';
+    // The last checkpoint covers the records before it, not itself.
+    expect(shown).toMatch(new RegExp(`^audit log: +not open yet; last checkpoint 20\\S+Z, ${Number(verified) - 1} records since$`, 'm'));
+    const metrics = await (await fetch(`${service.opsUrl}/metrics`)).text();
+    for (const line of [
+      /^signetd_ready 0\nsignetd_not_ready\{part="token"\} 1$/,
+      /^signetd_token_ready 0$/,
+      /^signetd_problem_answers_total\{status="503"\} [1-9]/,
+      /^signetd_filesystem_avail_bytes\{use="audit"\} /,
+      /^signetd_api_certificate_expiry_seconds [1-9]/,
+      /^signetd_configured_certificate_expiry_seconds\{/,
+    ])
+      expect(metrics.replaceAll(/^#.*\n/gm, '').replaceAll('\n\n', '\n')).toMatch(new RegExp(line.source, 'm'));
     const list = await ctl('client', 'list');
     expect([list.status, list.stderr]).toEqual([5, expect.stringContaining('signetd waits for its token and does nothing else')]);
   });

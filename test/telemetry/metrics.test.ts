@@ -24,6 +24,7 @@ it('/metrics counts requests by operation and outcome, and has figures of proces
     /^signetd_request_duration_seconds_bucket\{le="0.0001",operation="pki\/checkKey"\} \d+$/m,
     /^signetd_build_info\{version="\d+\.\d+\.\d+",node="24\.\d+\.\d+"\} 1$/m,
     /^signetd_event_loop_delay_seconds_bucket\{le="\+Inf"\} [1-9]\d*$/m,
+    /^signetd_ready 1$/m,
     /^signetd_audit_writable 1$/m,
     /^signetd_audit_lag_seconds [\d.e-]+$/m,
     /^signetd_audit_checkpoint_age_seconds [\d.e-]+$/m,
@@ -32,6 +33,10 @@ it('/metrics counts requests by operation and outcome, and has figures of proces
   ]) {
     expect(text).toMatch(line);
   }
+});
+
+it('/metrics names no part that is not ready while the service is', async () => {
+  expect(await metrics()).not.toMatch(/^signetd_not_ready\{/m);
 });
 
 it('/metrics separates the time that requests waited for the token from the time that it worked', async () => {

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
-import { outgoingEnd, unusableAnswer } from '../../src/daemon/level-services.ts';
+import { outgoingEnd, unusableAnswer } from '../../src/daemon/outgoing-client.ts';
 import { FetchFailed, OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { outgoingMetrics } from '../../src/telemetry/outgoing-metrics.ts';
 import { AnsweringServer } from '../support/answering-server.ts';

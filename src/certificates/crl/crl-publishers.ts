@@ -67,9 +67,19 @@ export class CrlPublishers {
     await Promise.all([...this.#publishers.values()].map(async (publisher) => publisher.stop()));
   }
 
+  /** Whether the authority has issued its last CRL. */
+  hasRetired(authority: string): boolean {
+    return this.#config[authority]?.retired === true;
+  }
+
   /** Notifies of a committed revocation by the authority. */
   changed(authority: string): void {
     this.#publishers.get(authority)?.changed();
+  }
+
+  /** Notifies of committed revocations by some of the authorities. */
+  someChanged(): void {
+    for (const publisher of this.#publishers.values()) publisher.changed();
   }
 
   /** Returns a CRL of the authority made at `time` or later; undefined if none can be issued. */

@@ -23,7 +23,7 @@ export interface KeyUndoing {
 /** Services that responders need. */
 export interface ResponderTools {
   readonly store: StateStore;
-  readonly token: Pick<Token, 'createKey' | 'signAsService' | 'listKeys' | 'random'>;
+  readonly token: Pick<Token, 'createKey' | 'signAsService' | 'findKeys' | 'random'>;
   readonly undoing: KeyUndoing;
   /**
    * The issue of a responder's certificate is recorded; if it cannot be, no certificate is used.
@@ -104,8 +104,8 @@ export class ResponderKeys {
     const now = this.#tools.store.now();
     const valid = rows.filter((row) => row.not_before <= now && now < row.not_after);
     if (valid.length === 0) return undefined;
-    const present = new Set<string>((await this.#tools.token.listKeys()).map(({ id }) => id));
-    const row = valid.find(({ key_id: keyId }) => present.has(keyId) && keyPurpose(parseKeyId(keyId)) === 'ocsp');
+    const present = await this.#tools.token.findKeys(valid.map(({ key_id: keyId }) => parseKeyId(keyId)));
+    const row = valid.find(({ key_id: keyId }) => present.has(parseKeyId(keyId)) && keyPurpose(parseKeyId(keyId)) === 'ocsp');
     if (row !== valid[0]) {
       this.#tools.log.error('the key of the OCSP responder is not on the token or has no purpose', {
         authority: this.#authority,

@@ -5,7 +5,7 @@ import { counted, moment, number, valueText } from './wording.ts';
 
 type Entry = AuditRecords['records'][number];
 
-const isRefusal = (kind: unknown): boolean => kind === 'refused-clients' || kind === 'wrong-secrets';
+const isRefusal = (kind: unknown): boolean => kind === 'refused-clients' || kind === 'wrong-secrets' || kind === 'outage';
 
 const shownMax = 100;
 const filters: Readonly<Record<string, (entry: Entry) => boolean>> = {
@@ -177,11 +177,16 @@ function who({ client, tenant, uid, via }: Entry): string {
   return tenant === undefined ? text(client) : `${text(client)} of ${text(tenant)}`;
 }
 
-function what({ kind, operation, command, reason, changed, count, damaged }: Entry): string {
+function what({ kind, operation, command, reason, changed, count, refused, damaged }: Entry): string {
   if (damaged !== undefined) return `not a record: ${text(damaged)}`;
   if (operation !== undefined) return text(operation);
   if (command !== undefined) return changed === undefined ? text(command) : `${text(command)}, changed: ${text(changed)}`;
-  const words = [text(kind).replace('-', ' '), reason === undefined ? '' : text(reason), count === undefined ? '' : `${text(count)} times`];
+  const words = [
+    text(kind).replace('-', ' '),
+    reason === undefined ? '' : text(reason),
+    count === undefined ? '' : `${text(count)} times`,
+    refused === undefined ? '' : `${text(refused)} requests refused`,
+  ];
   return words.filter((word) => word !== '').join(', ');
 }
 

@@ -3,7 +3,7 @@ import { card, chip, element, facts, failure, nothing, table } from './element.t
 import { ask, Failure } from './session.ts';
 import { counted, moment, number } from './wording.ts';
 
-const states = ['ACTIVE', 'LOCKED', 'ON_HOLD', 'EXPIRED', 'REVOKED', 'CONSUMED', 'REMOVED'];
+const states = ['ACTIVE', 'LOCKED', 'ON_HOLD', 'EXPIRED', 'REVOKED', 'CONSUMED', 'REMOVED', 'LEFT_BEHIND'];
 
 interface Who {
   readonly tenants: readonly string[];

@@ -1,6 +1,6 @@
 import { chainFor } from '../../certificates/chains.ts';
 import { parseKeyReferenceId, standingOf, type KeyRecord, type KeyReferenceId } from '../../keys/key-record.ts';
-import type { KeyState } from '../../keys/states.ts';
+import { hasEnded, type KeyState } from '../../keys/states.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { Context } from '../operation.ts';
 
@@ -52,6 +52,7 @@ const statusOf: Readonly<Record<KeyState, CredentialStatus>> = {
   LOCKED: { key: 'disabled', certificate: 'valid' },
   CONSUMED: { key: 'disabled', certificate: 'valid' },
   REMOVED: { key: 'disabled', certificate: 'valid' },
+  LEFT_BEHIND: { key: 'disabled', certificate: 'valid' },
   EXPIRED: { key: 'disabled', certificate: 'expired' },
   REVOKED: { key: 'disabled', certificate: 'revoked' },
   ON_HOLD: { key: 'disabled', certificate: 'suspended' },
@@ -82,5 +83,5 @@ export function signaturesMax({ config }: Pick<Context, 'config'>): number {
 
 /** The states in which a key has its private key. */
 export function isListed({ state }: { readonly state: string }): boolean {
-  return state !== 'CONSUMED' && state !== 'REMOVED';
+  return !hasEnded(state);
 }

@@ -60,6 +60,7 @@ export const cscOutcomes: Readonly<Record<ResultName, Outcome>> = {
   MESSAGE_NOT_SENT: notNow,
   IDENTITY_NOT_ALLOWED: wrongRequest,
   TOKEN_UNAVAILABLE: notNow,
+  TOKEN_FULL: notNow,
   INTERNAL: [500, 'server_error'],
 };
 

@@ -52,7 +52,7 @@ export const revokeCertificate = operation({
     if (key === undefined) return answer(await revocations.change(certificate, request.reason, answer));
     const given = await authorise(key, request, context);
     // The commit that revokes also consumes the secret: after a crash both are done, or neither.
-    const commit = given === undefined ? undefined : async (change: RevocationChange) => keys.authoriseRevocation(key, given, change);
+    const commit = given === undefined ? undefined : async (change: RevocationChange) => keys.revocation.authorise(key, given, change);
     const date = await revocations.change(certificate, request.reason, answer, commit);
     await keys.stateChanged(key);
     return answer(date);
@@ -118,6 +118,6 @@ async function authorise(
     keys.checkUsable(key, 'revoke');
     return requiredSecret(key, 'REVOKE', request, '');
   }
-  await keys.authoriseTransaction(key, request.transactionId);
+  await keys.revocation.authoriseByTransaction(key, request.transactionId);
   return undefined;
 }

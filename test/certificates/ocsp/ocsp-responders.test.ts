@@ -15,6 +15,7 @@ import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { TokenClient } from '../../../src/token/client/token-client.ts';
+import type { KeyId } from '../../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../../src/token/token.ts';
 import { databasesOfRun } from '../../state/databases.ts';
 import { keyRows } from '../../state/rows.ts';
@@ -359,7 +360,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
       createKey: token.createKey.bind(token),
       signAsService: token.signAsService.bind(token),
       random: token.random.bind(token),
-      listKeys: async () => (await token.listKeys()).filter(({ id }) => id !== lost),
+      findKeys: async (ids: readonly KeyId[]) => token.findKeys(ids.filter((id) => id !== lost)),
     };
   }
 });
