@@ -38,15 +38,17 @@ export class KeepAliveClient {
     });
   }
 
-  async call(operation: string, body: object): Promise<Answer> {
-    return Answer.parse(await this.post(`${this.#quickstart.signRoot}/${operation}`, body));
+  /** `headers`: further ones, such as Idempotency-Key. */
+  async call(operation: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return Answer.parse(await this.post(`${this.#quickstart.signRoot}/${operation}`, body, headers));
   }
 
   /** Returns the answer at a path, whatever its status. */
-  async post(path: string, body: object): Promise<unknown> {
+  async post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
     const { resolve, reject, promise } = Promise.withResolvers<string>();
     const url = new URL(path, this.#quickstart.baseUrl);
-    const sent = request(url, { method: 'POST', agent: this.#agent, headers: { 'Content-Type': 'application/json' } }, (response) => {
+    const options = { method: 'POST', agent: this.#agent, headers: { 'Content-Type': 'application/json', ...headers } };
+    const sent = request(url, options, (response) => {
       text(response).then(resolve, reject);
     });
     sent.on('error', reject);

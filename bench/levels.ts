@@ -1,11 +1,11 @@
 /** Time-stamps compared with raw signatures, and CAdES at its levels with our own authority. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { timeStampRequest } from '../src/timestamp/request.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
 import { measureLoad } from './native-tools.ts';
 import { plainLoad, rateOf } from './plain-load.ts';
+import { postTimeStamp } from './public-requests.ts';
 import type { Quickstart } from './quickstart-description.ts';
 import { ServiceClient, type Reference } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
@@ -58,16 +58,7 @@ function requestOf({ reference, password }: Reference, parameters: object): obje
 }
 
 async function timeStampsPerSecond({ publicUrl }: Quickstart, directory: string): Promise<number> {
-  const nonce = Buffer.alloc(16, 1);
-  const body = timeStampRequest({ hash: 'sha256', value: createHash('sha256').update('bench').digest() }, { nonce });
-  const head = `POST /tsa HTTP/1.1\r\nHost: bench\r\nContent-Type: application/timestamp-query\r\nContent-Length: ${body.length}\r\n\r\n`;
-  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), body]);
-  const load = await plainLoad(
-    directory,
-    new URL(`${publicUrl}/tsa`),
-    { bytes, vary: bytes.indexOf(nonce) + 1 },
-    { connections, ...length },
-  );
+  const load = await plainLoad(directory, new URL(`${publicUrl}/tsa`), postTimeStamp(), { connections, ...length });
   if (load.otherStatus + load.unsigned + load.broken > 0) throw new Error(`some answers are not tokens: ${JSON.stringify(load)}`);
   return rateOf(load);
 }

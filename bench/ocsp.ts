@@ -12,11 +12,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import * as der from '../src/asn1/der.ts';
-import { readCertificate } from '../src/x509/certificate.ts';
-import { certId, nonceExtension, ocspRequest } from '../test/certificates/ocsp/requests.ts';
+import { ocspRequest } from '../test/certificates/ocsp/requests.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
 import { measureLoad, type Load } from './native-tools.ts';
 import { plainLoad, rateOf, type PlainRequest as Request } from './plain-load.ts';
+import { get, newCertificate, ocspUrl, postWithNonce } from './public-requests.ts';
 import { startOwnService, stopOwnService } from './own-service.ts';
 import { projectRoot, type Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
@@ -30,43 +30,10 @@ const flood = { connections: 64, seconds: 4, warmup: 0 };
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-ocsp-'));
 
-/** Publication URLs of the issuing authority. */
-async function issuing({ publicUrl }: Quickstart): Promise<ReturnType<typeof readCertificate>> {
-  return readCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
-}
-
-async function newCertificate(client: KeepAliveClient): Promise<{ id: Uint8Array; certificate: string }> {
-  const answer = await client.call('pki/createCertificate', {
-    certificationRequestInfo: {
-      signatureActivationProtocol: 'PASSWORD',
-      PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Bench' } },
-    },
-    certificateFormat: 'CERTIFICATE',
-  });
-  const { certificate } = z.object({ certificate: z.string() }).parse(answer);
-  const { serialNumber } = readCertificate(Buffer.from(certificate, 'base64'));
-  return { id: certId(await issuing(description), Buffer.from(serialNumber).toString('hex')), certificate };
-}
-
-const urlOf = (request: Uint8Array): URL =>
-  new URL(`${description.publicUrl}/ocsp/issuing/${encodeURIComponent(Buffer.from(request).toString('base64'))}`);
-
 async function ask(request: Uint8Array): Promise<Response> {
-  const response = await fetch(urlOf(request));
+  const response = await fetch(ocspUrl(description, request));
   if (!response.ok) throw new Error(`the OCSP responder answers ${response.status}`);
   return response;
-}
-
-function get(url: URL): Request {
-  return { bytes: Buffer.from(`GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`, 'latin1') };
-}
-
-function postWithNonce(id: Uint8Array): Request {
-  const nonce = randomBytes(16).fill(1);
-  const body = ocspRequest([id], nonceExtension(nonce));
-  const head = `POST /ocsp/issuing HTTP/1.1\r\nHost: bench\r\nContent-Type: application/ocsp-request\r\nContent-Length: ${body.length}\r\n\r\n`;
-  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), body]);
-  return { bytes, vary: bytes.indexOf(nonce) };
 }
 
 /**
@@ -77,7 +44,7 @@ async function revocation(client: KeepAliveClient): Promise<string> {
   const whole: number[] = [];
   const after: number[] = [];
   for (let round = 0; round < 20; round += 1) {
-    const { id, certificate } = await newCertificate(client);
+    const { id, certificate } = await newCertificate(description, client);
     const request = ocspRequest([id]);
     // Makes a cached response with status good.
     await ask(request);
@@ -116,8 +83,8 @@ async function bareRate(request: Request, answer: Response): Promise<number> {
 }
 
 async function answers(client: KeepAliveClient): Promise<string[]> {
-  const { id } = await newCertificate(client);
-  const url = urlOf(ocspRequest([id]));
+  const { id } = await newCertificate(description, client);
+  const url = ocspUrl(description, ocspRequest([id]));
   const kept: number[] = [];
   const bare: number[] = [];
   // In turns, and the best of each: other work on the machine slows some down.
@@ -144,7 +111,7 @@ function best(loads: readonly Load[]): Load {
  * default limits.
  */
 async function floods(client: KeepAliveClient): Promise<string[]> {
-  const { id } = await newCertificate(client);
+  const { id } = await newCertificate(description, client);
   const service = new ServiceClient(description, description.clients.other);
   const bodyFile = join(directory, 'sign.json');
   const inputDocuments = [{ ID: 'd', base64Data: { base64Value: randomBytes(768).toString('base64') } }];
@@ -154,8 +121,8 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
   const url = service.urlOf('signature/sign');
   const target = { url, client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids: signetdPids(directory) };
   const lines: string[] = [];
-  const asked = urlOf(ocspRequest([id]));
-  const malformed = urlOf(der.sequence());
+  const asked = ocspUrl(description, ocspRequest([id]));
+  const malformed = ocspUrl(description, der.sequence());
   for (const [name, request] of [
     ['kept answers', get(asked)],
     ['nonces', postWithNonce(id)],

@@ -61,11 +61,19 @@ export function cpuSeconds(): number {
 
 /** Returns the processor time that some processes have taken. */
 export function cpuSecondsOf(pids: readonly number[]): number {
-  const ticks = pids.map((pid) => {
-    // The name of the program stands in parentheses, and may have spaces (proc(5)).
-    const [, rest = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-    const fields = rest.split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  });
-  return ticks.reduce((total, one) => total + one, 0) / ticksPerSecond;
+  return pids.reduce((total, pid) => total + ticksIn(`/proc/${pid}/stat`), 0) / ticksPerSecond;
+}
+
+/** Returns the processor time that each thread of the daemon of a service has taken, by its number. */
+export function daemonThreadSeconds(directory: string): ReadonlyMap<string, number> {
+  const daemon = Number.parseInt(readFileSync(join(directory, 'daemon.pid'), 'utf8'), 10);
+  const tasks = `/proc/${daemon}/task`;
+  return new Map(readdirSync(tasks).map((thread) => [thread, ticksIn(`${tasks}/${thread}/stat`) / ticksPerSecond]));
+}
+
+function ticksIn(file: string): number {
+  // The name of the program stands in parentheses, and may have spaces (proc(5)).
+  const [, rest = ''] = /\) (.*)$/s.exec(readFileSync(file, 'utf8')) ?? [];
+  const fields = rest.split(' ');
+  return Number(fields[11]) + Number(fields[12]);
 }

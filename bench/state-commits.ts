@@ -21,19 +21,38 @@ interface Figure {
   readonly p99Ms: number;
 }
 
-/**
- * Returns lines with commits per second and p99. Commits alternately announce and finish a step on
- * the token.
- */
+/** Commits of a state store, and of its disk or server without it. */
+export interface StateCommits {
+  readonly name: 'SQLite' | 'PostgreSQL';
+  readonly limit: Figure & { readonly name: string };
+  readonly rows: readonly (Figure & { readonly writers: number })[];
+}
+
+/** Returns lines with commits per second and p99. */
 export async function stateCommitLines(): Promise<string[]> {
+  return (await stateCommits()).flatMap(({ name, limit, rows }) => [
+    `${name}: ${limit.name}: ${perSecond(limit)}`,
+    ...rows.map((row) => {
+      const ratio = (row.perSecond / limit.perSecond).toFixed(2);
+      return `${name}: commits with ${row.writers} writer${row.writers === 1 ? '' : 's'}: ${perSecond(row)}, ${ratio} of that`;
+    }),
+  ]);
+}
+
+/** Measures commits that alternately announce and finish a step on the token, on both databases. */
+export async function stateCommits(): Promise<StateCommits[]> {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-state-'));
   const server = await ScratchPostgresql.start();
   try {
+    const page = await measure(1, () => syncedWrites(join(directory, 'page')));
+    const sqlite = StateConfig.parse({ path: join(directory, 'state.sqlite') });
     return [
-      ...(await figures('SQLite', StateConfig.parse({ path: join(directory, 'state.sqlite') }), 'synced writes of one page', () =>
-        measure(1, () => syncedWrites(join(directory, 'page'))),
-      )),
-      ...(await postgresqlFigures(server)),
+      { name: 'SQLite', limit: { name: 'synced writes of one page', ...page }, rows: await rowsOf(sqlite) },
+      {
+        name: 'PostgreSQL',
+        limit: { name: 'commits on one connection of bare pg', ...(await bareCommits(server)) },
+        rows: await rowsOf(await server.newDatabase()),
+      },
     ];
   } finally {
     await server.remove();
@@ -41,33 +60,26 @@ export async function stateCommitLines(): Promise<string[]> {
   }
 }
 
-async function postgresqlFigures(server: ScratchPostgresql): Promise<string[]> {
+async function bareCommits(server: ScratchPostgresql): Promise<Figure> {
   await server.query('postgres', 'create table bench (id text primary key)');
-  return figures('PostgreSQL', await server.newDatabase(), 'commits on one connection of bare pg', async () => {
-    const client = new Client({ host: join(server.directory, 'socket'), database: 'postgres', user: 'signetd' });
-    await client.connect();
-    try {
-      return await measure(1, () => async (turn) => {
-        await client.query('insert into bench values ($1)', [String(turn)]);
-      });
-    } finally {
-      await client.end();
-    }
-  });
+  const client = new Client({ host: join(server.directory, 'socket'), database: 'postgres', user: 'signetd' });
+  await client.connect();
+  try {
+    return await measure(1, () => async (turn) => {
+      await client.query('insert into bench values ($1)', [String(turn)]);
+    });
+  } finally {
+    await client.end();
+  }
 }
 
-async function figures(name: string, config: StateConfig, limitName: string, measureLimit: () => Promise<Figure>): Promise<string[]> {
-  const limit = await measureLimit();
+async function rowsOf(config: StateConfig): Promise<StateCommits['rows']> {
   const store = await openStateStore(config, recordingLog());
   try {
-    const lines = [`${name}: ${limitName}: ${perSecond(limit)}`];
-    for (const concurrency of concurrencies) {
-      // One after the other, since they would compete for the disk.
-      const figure = await measure(concurrency, (writer) => announcements(store, writer));
-      const ratio = (figure.perSecond / limit.perSecond).toFixed(2);
-      lines.push(`${name}: commits with ${concurrency} writer${concurrency === 1 ? '' : 's'}: ${perSecond(figure)}, ${ratio} of that`);
-    }
-    return lines;
+    const rows: StateCommits['rows'][number][] = [];
+    // One after the other, since they would compete for the disk.
+    for (const writers of concurrencies) rows.push({ writers, ...(await measure(writers, (writer) => announcements(store, writer))) });
+    return rows;
   } finally {
     await store.close();
   }

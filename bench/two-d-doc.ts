@@ -1,28 +1,20 @@
 /** 2D-Doc: zones and pictures, compared with raw signatures by a key of the same curve. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { billSource } from '../src/quickstart/first-code.ts';
 import { readSource } from '../src/twoddoc/source/read-source.ts';
 import { zoneOf } from '../src/twoddoc/zone/zone-of.ts';
-import { measureLoad, serverCpuPerRequest, type Load } from './native-tools.ts';
-import type { Client, Quickstart } from './quickstart-description.ts';
+import { serverCpuPerRequest, type Load } from './native-tools.ts';
+import type { Quickstart } from './quickstart-description.ts';
 import { ServiceClient, type Reference } from './service-client.ts';
-import { signetdPids } from './signetd-processes.ts';
+import { loadOf, type Work } from './work.ts';
 
 const imagesPerSecondGoal = 300;
 const length = { seconds: 4, warmup: 1 };
 const busyConnections = [8, 32];
 const rounds = 3;
 
-/** A request that is sent again and again. */
-interface Work {
-  readonly name: string;
-  readonly client: Client;
-  readonly path: string;
-  readonly body: object;
-  /** Text in an expected answer. */
-  readonly expected: string;
+/** A request with a goal. */
+interface Judged extends Work {
   /** Goal of the median time with one connection. */
   readonly goalMs?: number;
 }
@@ -38,7 +30,8 @@ export async function twoDDocLines(quickstart: Quickstart, directory: string, sa
   try {
     const raw = rawWork(quickstart, key);
     const works = await works2DDoc(quickstart, `${doc2dRoot}/creator`, twoDDoc);
-    const load = async (work: Work, connections: number): Promise<Load> => loadOf(quickstart, directory, work, connections);
+    const load = async (work: Judged, connections: number): Promise<Load> =>
+      loadOf({ quickstart, scratch: directory }, work, { connections, ...length });
     say('2D-Doc and raw signatures, in turns');
     const lines = await latencyLines([raw, ...works], async (work) => (await load(work, 1)).p50Milliseconds);
     for (const connections of busyConnections) {
@@ -63,7 +56,8 @@ function rawWork({ signRoot, clients }: Quickstart, keyReference: Reference): Wo
   };
 }
 
-async function works2DDoc(quickstart: Quickstart, root: string, identity: Identity): Promise<readonly Work[]> {
+/** The operations of 2D-Doc for the bill of the quickstart. `root`: path of the operations. */
+export async function works2DDoc(quickstart: Quickstart, root: string, identity: Identity): Promise<readonly Judged[]> {
   const { password } = identity;
   const dataZoneSource = { source: base64(billSource) };
   const common = { client: quickstart.clients.app, expected: '"majorCode":0' };
@@ -92,7 +86,7 @@ async function codeOf(quickstart: Quickstart, { caId: ca, certificateId: certifi
   return Signed.parse(answer).evidenceObject.document.base64Data.base64Value;
 }
 
-async function latencyLines(works: readonly Work[], p50Of: (work: Work) => Promise<number>): Promise<string[]> {
+async function latencyLines(works: readonly Judged[], p50Of: (work: Judged) => Promise<number>): Promise<string[]> {
   const best = new Map(works.map((work) => [work, Infinity]));
   for (let round = 0; round < rounds; round += 1)
     for (const work of works) best.set(work, Math.min(best.get(work) ?? Infinity, await p50Of(work)));
@@ -104,25 +98,11 @@ async function latencyLines(works: readonly Work[], p50Of: (work: Work) => Promi
 }
 
 /** `limit`: raw signatures a second. */
-function rateLine({ name, goalMs }: Work, load: Load, limit: number): string {
+function rateLine({ name, goalMs }: Judged, load: Load, limit: number): string {
   const { connections, requestsPerSecond: rate, p50Milliseconds } = load;
   const goal = goalMs === undefined ? '' : ` (goal ${imagesPerSecondGoal}, ratio ${(rate / imagesPerSecondGoal).toFixed(2)})`;
   const cpu = (serverCpuPerRequest(load) * 1e6).toFixed(0);
   return `${name}, ${connections} connections: ${rate.toFixed(0)}/s${goal}, p50 ${p50Milliseconds.toFixed(1)} ms, ${cpu} µs of processor time each; raw signatures ${limit.toFixed(0)}/s, ratio ${(rate / limit).toFixed(2)}`;
-}
-
-async function loadOf(
-  { baseUrl, caCertificate }: Quickstart,
-  directory: string,
-  { name, client, path, body, expected }: Work,
-  connections: number,
-): Promise<Load> {
-  const bodyFile = join(directory, '2d-doc-request.json');
-  writeFileSync(bodyFile, JSON.stringify(body), { mode: 0o600 });
-  const target = { url: new URL(path, baseUrl), client, caCertificate, bodyFile, expected, pids: signetdPids() };
-  const load = await measureLoad(target, { connections, ...length });
-  if (load.errors > 0) throw new Error(`${name}: ${load.errors} errors; the first: ${load.firstError}`);
-  return load;
 }
 
 function base64(text: string): string {

@@ -36,10 +36,7 @@ function fileLines(size: number, parent: string): string[] {
     writeFileSync(file, invoices(size * mebibyte));
     selfSigned(directory);
     const { alone, signed } = z.object({ alone: z.number(), signed: z.number() }).parse(figures('time', file));
-    const empty = join(directory, 'empty.xml');
-    writeFileSync(empty, '<empty/>');
-    const peak = (path: string): number => z.object({ peakBytes: z.number() }).parse(figures('memory', path)).peakBytes;
-    const memory = (peak(file) - peak(empty)) / (size * mebibyte);
+    const memory = memoryTimes(file, size, directory);
     return [
       `XAdES enveloped, ${size} MiB: ${signed.toFixed(2)} s of processor time, verified; libxml2's parse and C14N ${alone.toFixed(2)} s; ratio ${(signed / alone).toFixed(2)} (goal ${goals.time})`,
       `XAdES enveloped, ${size} MiB: memory ${memory.toFixed(1)} times the document (goal ${goals.memory})`,
@@ -47,6 +44,21 @@ function fileLines(size: number, parent: string): string[] {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function memoryTimes(file: string, size: number, directory: string): number {
+  const empty = join(directory, 'empty.xml');
+  writeFileSync(empty, '<empty/>');
+  const peak = (path: string): number => z.object({ peakBytes: z.number() }).parse(figures('memory', path)).peakBytes;
+  return (peak(file) - peak(empty)) / (size * mebibyte);
+}
+
+/** Returns the memory that signing an XML document of so many mebibytes takes, for each of its bytes. `directory`: for scratch files. */
+export function xmlMemoryTimes(size: number, directory: string): number {
+  const file = join(directory, 'invoices.xml');
+  writeFileSync(file, invoices(size * mebibyte));
+  selfSigned(directory);
+  return memoryTimes(file, size, directory);
 }
 
 function figures(mode: 'time' | 'memory', file: string): unknown {
