@@ -101,7 +101,7 @@ function keyStatesPage(): string {
     '',
     '| state | meaning | private key |',
     '|---|---|---|',
-    ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${hasEnded(state) ? 'destroyed' : 'on the token'} |`),
+    ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${whereIs(state)} |`),
     '',
     wrapped(
       '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is reported instead of `ACTIVE`, `LOCKED` and `ON_HOLD`; `LOCKED` only instead of `ACTIVE`, although failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
@@ -122,8 +122,9 @@ function keyStatesPage(): string {
   ].join('\n');
 }
 
-function hasEnded(state: string): boolean {
-  return Object.values(transitions).some(({ to, destroys }) => to === state && destroys);
+function whereIs(state: string): string {
+  if (state === 'LEFT_BEHIND') return 'on a former token';
+  return Object.values(transitions).some(({ to, destroys }) => to === state && destroys) ? 'destroyed' : 'on the token';
 }
 
 function plain(text: string): string {

@@ -15,10 +15,11 @@ import { CertificateProfile } from '../../src/config/profile.ts';
 import { columnsOf } from '../certificates/crl/revoked.ts';
 import { pem } from '../certificates/openssl.ts';
 import { certId } from '../certificates/ocsp/requests.ts';
+import { rootKeyTypes, rootSamples } from './root-samples.ts';
 import { signing, softwareAuthority, softwareKey, softwareKeyTypes, type SoftwareAuthority } from '../certificates/software-authority.ts';
 
 /**
- * Writes certificates of every profile × key type × kind of subject, the authorities, CRLs, OCSP responders and their answers into the directory given, and `samples.tsv`: a line for each
+ * Writes certificates of every profile × key type × kind of subject, the authorities, a root and its successor, CRLs, OCSP responders and their answers into the directory given, and `samples.tsv`: a line for each
  * with the file, its issuer and the linter's profile.
  */
 const directory = process.argv[2] ?? '';
@@ -164,6 +165,7 @@ function write(name: string, text: string, issuer: string, lint: string): void {
 }
 
 for (const type of softwareKeyTypes) await sampleAuthority(type);
+for (const type of rootKeyTypes) for (const { file, text, issuer } of await rootSamples(type)) write(file, text, issuer, 'pkix');
 writeFileSync(join(directory, 'samples.tsv'), `${lines.join('\n')}\n`);
 
 async function sampleAuthority(type: (typeof softwareKeyTypes)[number]): Promise<void> {

@@ -12,6 +12,7 @@ const container = 'test/packaging/container.long.test.ts';
 const fourEyes = 'test/docs/four-eyes.long.test.ts';
 const rotating = 'test/docs/rotating.long.test.ts';
 const moving = 'test/docs/moving.long.test.ts';
+const movingToHsm = 'test/docs/moving-hsm.long.test.ts';
 const registries = 'test/docs/registries.long.test.ts';
 
 /**
@@ -40,7 +41,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
   'docs/installing-by-hand.md': { rest: installed },
   'docs/levels.md': { rest: guides },
   'docs/lost-pin.md': { rest: installed },
-  'docs/moving.md': { rest: moving },
+  'docs/moving.md': { rest: movingToHsm, 'To PostgreSQL': moving },
   'docs/new-profile.md': { rest: installed },
   'docs/pades.md': { rest: guides },
   'docs/quickstart.md': { rest: guides },
@@ -54,7 +55,7 @@ const runners: Readonly<Record<string, { readonly rest?: string; readonly [headi
     'A client CA of your own with OpenSSL': 'test/cli/setup/own-client-ca.test.ts',
   },
   'docs/several-instances.md': { rest: 'test/instances/units.long.test.ts' },
-  'docs/signetctl.md': { rest: installed, 'signetctl state copy': moving },
+  'docs/signetctl.md': { rest: installed, 'signetctl state copy': moving, 'signetctl token accept': movingToHsm },
   'docs/time-stamps.md': { rest: installed, '': guides },
   'docs/tutorial.md': { rest: guides },
   'docs/webcrypto.md': { rest: 'test/webcrypto/example.test.ts' },

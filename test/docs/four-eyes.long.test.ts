@@ -69,7 +69,9 @@ describe.skipIf(reason !== undefined)(`docs/four-eyes.md${skipNote(reason)}`, { 
       });
       const [{ id, digest, details } = { id: '', digest: '', details: [] }] = waiting;
       expect(details[0]).toEqual(['registers', `the client "${name}"`]);
-      expect(() => shell(`signetctl approve ${id} --digest ${digest}`, 'alice')).toThrow('permission denied');
+      expect(() => shell(`signetctl approve ${id} --digest ${digest}`, 'alice')).toThrow(
+        "permission denied; run this as root, as the user of signetd, or as a member of the socket's group",
+      );
       expect(shell(`signetctl approve ${id} --digest ${digest}`, 'bob')).toContain(`Request ${id} is approved.`);
       await machine.until('it is done', () => machine.run('cat', `/tmp/${name}.out`).includes('ended with 0'));
       expect(machine.run('cat', `/tmp/${name}.out`)).toContain(`signetctl approve ${id}`);

@@ -120,6 +120,44 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     );
   });
 
+  it('docs/backup.md: restores an earlier backup on the same machine, the state alone and the whole', async () => {
+    const commands = codeBlocks(pageOf('backup'), 'On the same machine').map(({ text }) => text);
+    const [stop = '', state = '', compare = '', confirm = '', whole = '', check = ''] = commands;
+    shell(`sha256sum monday.age | cut -d' ' -f1 >monday.sha256
+      signetctl client issue --name later --roles keys --directory /root/later`);
+    const isInLog = (): boolean => machine.try('sh', '-c', `grep -q '"client":"later"' /var/log/signetd/audit/*.jsonl`).status === 0;
+    shell(stop + state);
+    expect(machine.property('signetd.service', 'StatusText')).toContain('not ready');
+    expect(shell(`${compare.trim()} || echo "exit $?"`)).toContain('exit 1');
+    shell(confirm);
+    await ready();
+    expect(isInLog()).toBe(true);
+    expect(shell('signetctl client list')).not.toContain('later');
+    expect(shell(check)).toMatch(/the log is intact[^]*before-restore-/);
+    shell(stop + whole);
+    await ready();
+    expect(isInLog()).toBe(false);
+    expect(shell(check)).toMatch(/the log is intact[^]*before-restore-/);
+    shell('find /etc /var -name "*.before-restore-*" -prune -exec rm -r {} +');
+  });
+
+  it('docs/configuring.md: turns on the public listener after setup', async () => {
+    expect(machine.try('curl', '--silent', 'http://127.0.0.1:8080/pki/issuing.crl').status).not.toBe(0);
+    const added = parse(firstBlock(pageOf('configuring'), 'yaml', 'The public listener')) as Config;
+    configure((config) => {
+      for (const [name, section] of Object.entries(added))
+        for (const [member, value] of Object.entries(section)) {
+          const present = config[name]?.[member];
+          const isBoth = typeof present === 'object' && typeof value === 'object' && !Array.isArray(present);
+          config[name] = { ...config[name], [member]: isBoth ? { ...present, ...value } : value };
+        }
+    });
+    const [turnOn, see] = codeBlocks(pageOf('configuring'), 'The public listener').filter(({ language }) => language === 'bash');
+    shell(turnOn?.text ?? 'false');
+    await ready();
+    expect(shell(see?.text ?? 'false')).toMatch(/^active\n[^]*issuer=.*\nnextUpdate=/);
+  });
+
   it('docs/signetctl.md: confirms a clock that is behind the audit log', async () => {
     machine.run('systemctl', 'stop', 'signetd.service');
     const log = '/var/log/signetd/audit/audit-00000001.jsonl';
@@ -225,7 +263,6 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
   it('docs/lost-pin.md: the security officer sets a new PIN, and the service signs again', () => {
     const soPin = '"$(systemd-creds decrypt --name=so-pin /etc/credstore.encrypted/signetd.so-pin -)"';
     follow('lost-pin', 'The PIN is lost, or locked after wrong attempts', [
-      ['pkcs11-tool', 'SOFTHSM2_CONF=/etc/signetd/softhsm2.conf pkcs11-tool'],
       ['--init-pin', `--init-pin --so-pin ${soPin} --new-pin ${newPin}`],
     ]);
     const stored = follow('lost-pin', 'The PIN has been changed on the token', [
@@ -240,7 +277,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
       systemd-creds decrypt --name=tls-key /etc/credstore.encrypted/signetd.tls-key key-file
       systemctl disable --now signetd-token.service signetd.service
       rm /etc/signetd/signetd.yaml /etc/credstore.encrypted/signetd.pin /etc/credstore.encrypted/signetd.tls-key`);
-    const [secrets, publicSocket] = codeBlocks(pageOf('backup'), 'On a new machine').filter(({ language }) => language === 'bash');
+    const [secrets, publicSocket, start] = codeBlocks(pageOf('backup'), 'On a new machine').filter(({ language }) => language === 'bash');
     shell(`cd by-hand; ${secrets?.text}`);
     follow('installing-by-hand', '', [[/^/g, 'cd by-hand\n']]);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
@@ -248,8 +285,7 @@ describe.skipIf(reason !== undefined)(`the commands of the operators' pages${ski
     configure(({ listeners }) => Object.assign(listeners ?? {}, { public: {} }));
     shell('systemctl stop signetd.service; systemctl disable --now signetd-public.socket');
     expect(machine.try('systemctl', 'start', 'signetd.service').status).toBe(1);
-    shell(publicSocket?.text ?? '');
-    shell('systemctl start signetd.service');
+    for (const block of [publicSocket, start]) shell(block?.text ?? 'false');
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
     const text = firstBlock(pageOf('health'), 'ini', 'Health');
     const [, path = ''] = /^# (\S+)$/m.exec(text) ?? [];

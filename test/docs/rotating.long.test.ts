@@ -167,6 +167,22 @@ describe.skipIf(reason !== undefined).each([1, 2])(`docs/rotating.md, time %i${s
     quiet();
   });
 
+  it('the key of kept answers', () => {
+    busy();
+    const [rotate, status] = commandsUnder('The key of kept answers', names);
+    expect(shell(rotate ?? '')).toContain('Made another key of kept answers');
+    expect(shell(status ?? '')).toMatch(/^former key: .*, replaced at /m);
+    quiet();
+  });
+
+  it('the key of checkpoints', () => {
+    busy();
+    const [rotate, verify] = commandsUnder('The key of checkpoints', names);
+    const [, key = 'none'] = /^key: +([0-9a-f]{64})$/m.exec(shell(rotate ?? '')) ?? [];
+    expect(shell(verify ?? '')).toMatch(new RegExp(`^key: +${key}, .* checkpoints, the last of record`, 'm'));
+    quiet();
+  });
+
   it('the PIN of the token', async () => {
     const [change, start] = commandsUnder('The PIN of the token', [[/systemd-ask-password -n '[^']*'/g, `printf %s 11223344${time}`]]);
     expect(shell((change ?? '').replace('--new-pin', '--credential-key host --new-pin'))).toContain('The PIN was changed');

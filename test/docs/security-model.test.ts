@@ -188,10 +188,10 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'admin/socket.test.ts: has room for an operator, however many silent connections another user opens',
     ],
     'with `admin.approvals: 2`, have a command carried out': [
-      'admin/four-eyes.test.ts: a command waits for a user of the other group',
-      'admin/four-eyes.test.ts: nobody approves their own command',
-      'admin/four-eyes.test.ts: of two decisions at once, one counts',
-      'admin/four-eyes.test.ts: signs a CA certificate once the very certificate is approved',
+      'admin/four-eyes/decisions.test.ts: a command waits for a user of the other group',
+      'admin/four-eyes/decisions.test.ts: nobody approves their own command',
+      'admin/four-eyes/decisions.test.ts: of two decisions at once, one counts',
+      'admin/four-eyes/commands.test.ts: signs a CA certificate once the very certificate is approved',
     ],
   },
   "Somebody who controls the daemon's process": {
@@ -207,6 +207,7 @@ const heldBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     ],
     'have the certificate of a CA': ["token/purpose-structures.test.ts: is no CA's"],
     'have a root sign a certificate': ["token/purpose-structures.test.ts: is a responder's for OCSP alone"],
+    'have the key of checkpoints name': ['token/key-purposes.test.ts: that a key follows it which this host has made, and no other'],
     'have a key of a CA': ['token/execute.test.ts: is refused by the purpose of the key'],
     'have the key of a digital identity': ['token/execute.test.ts: is refused by the purpose of the key'],
     'change the purpose of a key': ["token/execute.test.ts: may be to give a key its purpose where it serves an operator's command"],

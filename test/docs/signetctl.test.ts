@@ -8,7 +8,7 @@ const sections = pageOf('signetctl').split(/^(?=##)/m);
 /** Commands that have a page of their own. */
 const ownPages = new Map([
   ['setup', 'setup'],
-  ...['verify', 'find', 'tail', 'export', 'prune'].map((name) => [`audit ${name}`, 'audit'] as const),
+  ...['verify', 'find', 'tail', 'export', 'prune', 'rotate-key'].map((name) => [`audit ${name}`, 'audit'] as const),
 ]);
 const tree = commandTree(programOf(() => undefined));
 

@@ -62,7 +62,7 @@ const health = (port: number): string => machine.try('curl', '--silent', '--max-
 
 describe.skipIf(reason !== undefined)(`the templates of the units${skipNote(reason)}`, { timeout: 400_000 }, () => {
   it('run a second instance beside the first, as docs/several-instances.md says', () => {
-    const [addresses, start] = shellBlocks(page, heading);
+    const [addresses, start, verify] = shellBlocks(page, heading);
     const changes = codeBlocks(page, heading).find(({ language }) => language === 'yaml')?.text ?? '';
     const config = parse(machine.run('cat', '/etc/signetd/signetd.yaml')) as Config;
     const { audit, admin } = parse(changes) as Config;
@@ -81,6 +81,17 @@ describe.skipIf(reason !== undefined)(`the templates of the units${skipNote(reas
     const doctor = (): string => shell('signetctl doctor --config /etc/signetd/b.yaml || true');
     expect(doctor()).not.toMatch(/^fault +(?:sockets|service|configuration|network)/m);
     expect(doctor()).toMatch(/^good +service /m);
+    expect(doctor()).not.toMatch(/^warning +sockets/m);
+    // The CRLs of the one are no uses without a record for the other.
+    const ended = (options: string): string => shell(`signetctl audit verify ${options} 2>&1 || echo "ended with $?"`);
+    expect(ended('--config /etc/signetd/b.yaml --recent-seconds 0')).toMatch(/the audit log has no record of it[^]*ended with 1$/m);
+    for (const round of [1, 2]) {
+      const verified = shell(`${(verify?.commands ?? '').trim()} --recent-seconds 0`);
+      expect(verified, `in round ${round}`).toMatch(/^verdict: +the log is intact$/m);
+      expect(verified).toMatch(/^also: +\/var\/log\/signetd-b\/audit: \d+ records, intact$/m);
+      expect(verified).toMatch(/^uses: +\d+ with a record, 0 without$/m);
+    }
+    expect(ended('--also /etc/signetd/signetd.yaml')).toMatch(/is named twice[^]*ended with 2$/m);
   });
 
   it.each(['once', 'twice'])('keep one instance serving while the other restarts or fails, %s', async () => {

@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,12 +34,16 @@ const reason =
       : existsSync('/sys/fs/cgroup') && readdirSync('/sys/fs/cgroup').length > 0
         ? undefined
         : 'there are no control groups here';
+const composer = ['var/podman-compose/bin/podman-compose', 'podman-compose'].find(
+  (program) => spawnSync(program, ['--version']).status === 0,
+);
+const noCompose = reason ?? (composer === undefined ? 'podman-compose is not installed (PyPI)' : undefined);
 const directory = mkdtempSync(join(tmpdir(), 'signetd-container-'));
 const at = (...parts: string[]): string => join(directory, ...parts);
 let image = '';
 
 /** Runs commands of docs/containers.md, with this image, container and directory, and without a network of the machine. */
-function follow(commands: string): string {
+function follow(commands: string, container = name, made = at('made')): string {
   // The limits that podman sets by itself are above those that a container on a container may set.
   const limits = '--ulimit nofile=4096:4096 --ulimit nproc=4096:4096 --no-healthcheck';
   const prelude = `set -e
@@ -48,11 +53,11 @@ podman() {
     *) command podman ${podman.join(' ')} "$@" ;;
   esac
 }
-curl() { nsenter --net="/proc/$(podman inspect --format '{{.State.Pid}}' ${name})/ns/net" curl "$@"; }
+curl() { nsenter --net="/proc/$(podman inspect --format '{{.State.Pid}}' ${container})/ns/net" curl "$@"; }
 `;
   const here = commands
     .replaceAll('/srv/signetd/secrets', at('volume'))
-    .replaceAll('/srv/signetd', at('made'))
+    .replaceAll('/srv/signetd', made)
     .replaceAll('--name signetd', `--name ${name}`)
     .replaceAll('podman exec signetd ', `podman exec ${name} `)
     .replace('--publish 8443:8443', '')
@@ -63,6 +68,32 @@ curl() { nsenter --net="/proc/$(podman inspect --format '{{.State.Pid}}' ${name}
 function inContainer(...words: string[]): { readonly status: number | null; readonly output: string } {
   const { status, stdout, stderr } = spawnSync('podman', [...podman, 'exec', name, ...words], { encoding: 'utf8' });
   return { status, output: `${stdout}${stderr}` };
+}
+
+const project = `${name}-compose`;
+/** The directory of compose.yaml; that of setup is below it, as on the page. */
+const composed = at('composed');
+
+/** Runs commands of the page on Compose. */
+function compose(commands: string): string {
+  const files = `--podman-path ${at('podman')} --file ${composed}/compose.yaml --file ${at('here.yaml')}`;
+  const here = commands
+    .replaceAll('podman-compose --file /srv/compose.yaml', `${composer} ${files}`)
+    .replaceAll('/srv/signetd', join(composed, 'signetd'))
+    .replaceAll('/srv/', `${composed}/`);
+  return execFileSync('sh', ['-e', '-c', here], {
+    encoding: 'utf8',
+    env: { ...process.env, SIGNETD_IMAGE: image, COMPOSE_PROJECT_NAME: project },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** What podman needs where this is a container itself, as for `follow`: its options, and limits of the service. */
+function prepareCompose(): void {
+  mkdirSync(composed);
+  writeFileSync(at('podman'), `#!/bin/sh\nexec podman ${podman.join(' ')} "$@"\n`, { mode: 0o755 });
+  const limits = { network_mode: 'none', ulimits: { nofile: 4096, nproc: 4096 }, healthcheck: { disable: true } };
+  writeFileSync(at('here.yaml'), JSON.stringify({ services: { signetd: limits } }));
 }
 
 let versions = 0;
@@ -91,6 +122,7 @@ function mountSecrets(mode = 0o440): void {
 const page = readFileSync('docs/containers.md', 'utf8');
 const commands = (heading: string): string[] => shellBlocks(page, heading).map((block) => block.commands);
 const [setup = '', run = '', create = '', sign = ''] = commands('A first signature');
+const [up = '', register = '', down = ''] = commands('Compose');
 
 beforeAll(() => {
   if (reason !== undefined) return;
@@ -167,4 +199,59 @@ describe.skipIf(reason !== undefined)(`the container image${skipNote(reason)}`, 
     },
     180_000,
   );
+});
+
+describe.skipIf(noCompose !== undefined)(`the container by Compose${skipNote(noCompose)}`, () => {
+  const container = `${project}_signetd_1`;
+  const inIt = (block: string): string => follow(block, container, join(composed, 'signetd'));
+
+  const lastRecord = (): unknown => {
+    const log = join(composed, 'signetd/log/audit');
+    const newest = readdirSync(log)
+      .filter((file) => file.endsWith('.jsonl'))
+      .toSorted()
+      .at(-1);
+    return JSON.parse(
+      readFileSync(join(log, newest ?? ''), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .at(-1) ?? '',
+    );
+  };
+
+  beforeAll(() => {
+    if (noCompose !== undefined) return;
+    prepareCompose();
+    inIt(setup);
+  }, 60_000);
+
+  afterAll(() => {
+    if (noCompose === undefined) spawnSync('podman', [...podman, 'rm', '--force', container]);
+  });
+
+  it('signs without privileges, drains when it goes down, and signs again after the next start', async () => {
+    const [ready = '', ...others] = register.split(/^(?=podman-compose)/m);
+    for (const round of [1, 2]) {
+      compose(up);
+      await expect
+        .poll(() => spawnSync('podman', [...podman, 'exec', container, 'signetd-probe', 'ready'], { encoding: 'utf8' }).stdout, {
+          timeout: 90_000,
+          interval: 1000,
+        })
+        .toContain('"ready"');
+      expect(compose(ready)).toContain('"ready"');
+      if (round === 1) {
+        compose(others.join(''));
+        inIt(create.slice(create.indexOf('cat >create.json')));
+      }
+      expect(Signed.parse(JSON.parse(inIt(sign))).result.resultMajor).toBe(0);
+      const format = '{{.HostConfig.ReadonlyRootfs}} {{.Config.User}} {{.HostConfig.SecurityOpt}} {{.EffectiveCaps}}';
+      const inspected = execFileSync('podman', [...podman, 'inspect', '--format', format, container], { encoding: 'utf8' });
+      expect(inspected.trim()).toBe('true 10001:10001 [no-new-privileges] []');
+      compose(down);
+      expect(spawnSync('podman', [...podman, 'inspect', container]).status).not.toBe(0);
+      // A daemon that was killed has no last checkpoint.
+      expect(lastRecord()).toMatchObject({ kind: 'checkpoint' });
+    }
+  }, 240_000);
 });

@@ -63,6 +63,24 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
     const { requests, failures } = await load.end();
     expect(failures).toEqual([]);
     expect(requests).toBeGreaterThan(16 * restarts);
+    // The socket is one for IPv6, and takes IPv4 too.
+    const last = machine.run('sh', '-c', 'grep signature/sign /var/log/signetd/audit/*.jsonl | tail -n 1');
+    expect(last).toContain('"address":"127.0.0.1"');
+  });
+
+  it('end with a checkpoint in a restart of both that names the daemon first, as the pages do', async () => {
+    for (let restart = 0; restart < restarts; restart += 1) {
+      const before = journalOf('signetd.service').length;
+      machine.run('systemctl', 'restart', 'signetd.service', 'signetd-token.service');
+      await machine.until('it serves again', () => machine.property('signetd.service', 'StatusText') === 'serving');
+      const told = journalOf('signetd.service').slice(before);
+      expect(told).toContain('stopped');
+      expect(told).not.toMatch(/cannot write a checkpoint|has been down/);
+    }
+    // Both stops are covered: the last records before a start are checkpoints.
+    const kinds = machine.run('sh', '-c', `cat /var/log/signetd/audit/*.jsonl | grep -o '"kind":"[a-z-]*"'`).trim().split('\n');
+    const stops = kinds.flatMap((kind, index) => (kind === '"kind":"start"' && index > 1 ? [kinds[index - 1]] : []));
+    expect(stops.slice(-restarts)).toEqual(Array.from({ length: restarts }, () => '"kind":"checkpoint"'));
   });
 
   it('let those administrate who are in the group for it, and keep them and the readers of logs from the token host', () => {

@@ -36,7 +36,12 @@ export class ScratchAuthority {
   constructor(
     base: string,
     name: string,
-    { parent, renewed, existing }: { parent?: ScratchAuthority; renewed?: ScratchAuthority; existing?: CertificateFiles } = {},
+    {
+      parent,
+      renewed,
+      existing,
+      keyUsage = 'keyCertSign,cRLSign',
+    }: { parent?: ScratchAuthority; renewed?: ScratchAuthority; existing?: CertificateFiles; keyUsage?: string } = {},
   ) {
     this.#directory = join(base, `${name}-${randomBytes(4).toString('hex')}`);
     this.#name = name;
@@ -56,7 +61,7 @@ export class ScratchAuthority {
       this.#openssl([
         ...['req', '-x509', '-days', '2', '-subj', `/CN=${name}`, '-out', this.#files.certificate],
         ...(renewed === undefined ? [...p256, '-nodes', '-keyout', this.#files.key] : ['-key', renewed.key]),
-        ...['-addext', 'basicConstraints=critical,CA:TRUE', '-addext', 'keyUsage=critical,keyCertSign,cRLSign'],
+        ...['-addext', 'basicConstraints=critical,CA:TRUE', '-addext', `keyUsage=critical,${keyUsage}`],
       ]);
     }
   }
@@ -100,11 +105,32 @@ export class ScratchAuthority {
     this.#openssl(['ca', '-config', this.#path('openssl.cnf'), '-cert', this.certificate, '-keyfile', this.key, '-revoke', certificate]);
   }
 
-  /** Publishes a CRL, with the key and certificate of another authority where that is given. Answers the PEM. */
-  revocationList({ from, until, signer = this }: { from?: Date; until?: Date; signer?: ScratchAuthority } = {}): string {
-    const out = this.#path('published.crl');
+  /** Publishes a CRL, with the key and certificate of another authority and a CRL number where they are given. Answers the PEM. */
+  revocationList({
+    from,
+    until,
+    signer = this,
+    number,
+  }: { from?: Date; until?: Date; signer?: ScratchAuthority; number?: number } = {}): string {
+    const [out, numbered] = [this.#path('published.crl'), this.#path('numbered.cnf')];
+    if (number !== undefined) {
+      writeFileSync(this.#path('number'), number.toString(16).padStart(8, '0'));
+      const text = readFileSync(this.#path('openssl.cnf'), 'utf8');
+      writeFileSync(numbered, text.replace('[here]', `[here]\ncrlnumber=${this.#path('number')}`));
+    }
     this.#openssl([
-      ...['ca', '-gencrl', '-config', this.#path('openssl.cnf'), '-cert', signer.certificate, '-keyfile', signer.key, '-out', out],
+      ...[
+        'ca',
+        '-gencrl',
+        '-config',
+        number === undefined ? this.#path('openssl.cnf') : numbered,
+        '-cert',
+        signer.certificate,
+        '-keyfile',
+        signer.key,
+        '-out',
+        out,
+      ],
       ...[
         '-crl_lastupdate',
         digits(from ?? new Date(Date.now() - hourMs)),

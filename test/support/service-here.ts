@@ -1,3 +1,4 @@
+import { ClientRegistry } from '../../src/clients/registry.ts';
 import { randomUUID } from 'node:crypto';
 import { cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ import { PublishedServices } from '../../src/daemon/published-services.ts';
 import type { TransferStore } from '../../src/documents/transfer/transfer-store.ts';
 import { RequestRuns } from '../../src/http/api/request-runs.ts';
 import { parseTokenJson } from '../../src/http/json/strict-json.ts';
-import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
+import { AnswerKeys } from '../../src/idempotency/answer-keys.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { establishMacKey } from '../../src/keys/mac-key.ts';
 import { Messenger } from '../../src/messages/messenger.ts';
@@ -120,11 +121,12 @@ export class ServiceHere {
     const keys = new Keyring(store, ownToken, { ...keyOptions(config), log, threads });
     await keys.recover();
     const audit = parts.opened('audit log', await openAudit(config.audit, { store, token, log }), async (one) => one.stop());
-    const sessions = new Sessions(store, await tokenMacOfKeptAnswers(store, token, log));
+    const sessions = new Sessions(store, await AnswerKeys.open(store, token, log));
     parts.opened('sessions', sessions, (one) => {
       one.stop();
     });
-    const published = await PublishedServices.open({ store, token, undoing: keys.destruction, audit, registry, log }, config, authorities);
+    const forPublishing = { store, token, clients: new ClientRegistry(store), undoing: keys.destruction, audit, registry, log };
+    const published = await PublishedServices.open(forPublishing, config, { authorities, ofClients: new Map() });
     parts.opened('published services', published, async (one) => one.stop());
     const { publications, ...documents } = await openDocuments({ parts, store, threads, audit, metrics, log }, config, () => config);
     const messages = new Messenger(config.messages, { store, log, threads, metrics: messageMetrics(registry) });

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { SecondToken } from './second-token.ts';
 import { errorCode } from '../../src/telemetry/error-code.ts';
 
 /** CKA_ID of every private key on a quickstart's token, hexadecimal, as pkcs11-tool lists them. */
@@ -31,10 +32,24 @@ export function privateKeysOf({ label, pin, softhsmConfig }: { label: string; pi
         stdio: ['ignore', 'pipe', 'ignore'],
       },
     );
-    return [...listing.matchAll(/^\s+ID:\s+([0-9a-f]+)$/gm)].map((match) => match[1] ?? '');
+    return idsIn(listing);
   } finally {
     rmSync(copy, { recursive: true });
   }
+}
+
+/** The same of a token of Kryoptic, which processes may list while another one uses it. */
+export function privateKeysOfSecond({ settings: { modulePath, environment }, label, pin }: SecondToken): string[] {
+  const listing = execFileSync(
+    'pkcs11-tool',
+    ['--module', modulePath, '--token-label', label, '--login', '--pin', pin, '--list-objects', '--type', 'privkey'],
+    { env: { ...process.env, ...environment }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  return idsIn(listing);
+}
+
+function idsIn(listing: string): string[] {
+  return [...listing.matchAll(/^\s+ID:\s+([0-9a-f]+)$/gm)].map((match) => match[1] ?? '');
 }
 
 /**

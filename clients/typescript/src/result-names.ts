@@ -29,6 +29,7 @@ export const resultNames = {
   '2/251': 'MESSAGE_NOT_SENT',
   '2/261': 'IDENTITY_NOT_ALLOWED',
   '2/291': 'TOKEN_UNAVAILABLE',
+  '2/292': 'TOKEN_FULL',
   '2/299': 'INTERNAL',
 } as const;
 

@@ -30,5 +30,6 @@ RESULT_NAMES: dict[str, str] = {
     "2/251": "MESSAGE_NOT_SENT",
     "2/261": "IDENTITY_NOT_ALLOWED",
     "2/291": "TOKEN_UNAVAILABLE",
+    "2/292": "TOKEN_FULL",
     "2/299": "INTERNAL",
 }
