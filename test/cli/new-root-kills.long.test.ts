@@ -128,7 +128,7 @@ describe.each(makes)('a new root, and a new CA of clients, on $make', ({ missing
   async function madeAfterKills(...given: readonly string[]): Promise<{ readonly printed: unknown; readonly files: string }> {
     for (let round = 0; round < repetitions(10); round += 1) {
       const files = mkdtempSync(join(directory, 'killed-'));
-      await killedWithin(commandMs, '--config', configPath, ...given, '--directory', files);
+      await killedWithin(commandMs, directory, '--config', configPath, ...given, '--directory', files);
       if (readdirSync(files).length === filesMade) unread += 1;
       rmSync(files, { recursive: true });
     }

@@ -83,7 +83,7 @@ describe.each(makes)('token change-pin on $make', ({ missing, token }) => {
         const pin = String(10_000_000 + time);
         writeFileSync(newPin, pin, { mode: 0o600 });
         for (const kill of [1, 2]) {
-          await killedWithin(commandMs, ...given);
+          await killedWithin(commandMs, own.directory, ...given);
           const state = await starts();
           if (state !== 'it started') expect(state, `after kill ${kill}`).toContain('PIN');
         }
@@ -152,8 +152,8 @@ describe('token accept', () => {
     rmSync(files, { recursive: true, force: true });
   });
 
-  /** Writes a configuration with an empty token, of either make in turn, and an issuing CA on it. */
-  async function movedTo(time: number): Promise<string> {
+  /** Writes a configuration with an empty token, of either make in turn, and an issuing CA on it. Answers its file, and the token's directory. */
+  async function movedTo(time: number): Promise<{ readonly moved: string; readonly directory: string }> {
     const next = time % 2 === 1 && noSecondToken === undefined ? secondToken() : scratchToken();
     tokens.push(next);
     const settings =
@@ -171,7 +171,7 @@ describe('token accept', () => {
     Object.assign(config.certificateAuthorities, made.certificateAuthorities);
     for (const tenant of Object.values(config.tenants)) tenant['certificateAuthority'] = name;
     write(moved, config);
-    return moved;
+    return { moved, directory: next.directory };
   }
 
   it(
@@ -180,10 +180,10 @@ describe('token accept', () => {
     async () => {
       const { configFile } = service.description;
       for (let time = 1; time <= repetitions(4); time += 1) {
-        const moved = await movedTo(time);
+        const { moved, directory: tokenDirectory } = await movedTo(time);
         const found = Slots.parse(await done('--config', moved, 'token', 'slots')).slots.find(({ token }) => token?.label === 'test');
         const accepting = ['--config', moved, 'token', 'accept', '--label', 'test', '--serial', found?.token?.serial ?? ''];
-        for (let kill = 0; kill < 3; kill += 1) await killedWithin(commandMs, ...accepting);
+        for (let kill = 0; kill < 3; kill += 1) await killedWithin(commandMs, tokenDirectory, ...accepting);
         const finished = await ctl(...accepting);
         // It may have ended before it was killed.
         if (finished.status !== 0) expect(finished.stderr).toContain('they belong together');

@@ -11,6 +11,7 @@ import { TokenClient } from '../../src/token/client/token-client.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { scratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { killGroup } from './killed-command.ts';
 
 const rounds = repetitions(10);
 /** Longer than the command takes on a quiet machine. */
@@ -18,7 +19,6 @@ const commandMs = 1500;
 
 it('signetctl twoddoc identity add, killed at any moment, leaves a complete key or none once signetd has started', async () => {
   for (let round = 0; round < rounds; round += 1) {
-    // A kill while the host logs in can cost SoftHSM its token, so each round has its own.
     const scratch = scratchToken();
     const configPath = join(scratch.directory, 'signetd.yaml');
     const statePath = join(scratch.directory, 'state.sqlite');
@@ -48,7 +48,7 @@ it('signetctl twoddoc identity add, killed at any moment, leaves a complete key 
     const child = spawn(process.execPath, command, { stdio: 'ignore', detached: true });
     const ended = once(child, 'exit');
     await Promise.race([ended, delay((commandMs * (round + 1)) / rounds)]);
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    if (child.exitCode === null && child.pid !== undefined) await killGroup(child.pid, scratch.directory);
     await ended;
     const client = new TokenClient(scratch.config, scratch.configPath, recordingLog());
     const store = await openSqliteStore(statePath);
