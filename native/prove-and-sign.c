@@ -95,6 +95,8 @@ struct request {
   const struct hash *hash;
   const struct hash *mgf_hash;
   size_t salt_bytes;
+  /* Of each digest that is signed: with ECDSA, those of the order of the curve at most (FIPS 186-5, 6.4.1). */
+  size_t input_bytes;
   const unsigned char *digests;
   size_t digest_count;
   struct proof candidate;
@@ -150,13 +152,15 @@ static size_t read_proof(const unsigned char *bytes, size_t length, uint32_t gen
  * Reads a request of the usual form: a caller's key, digests, one candidate that signs, and perhaps
  * a proof that must verify in addition.
  */
-static bool read_request(struct bytes body, size_t values_max, uint32_t generation, struct request *request) {
+static bool read_request(struct bytes body, size_t values_max, uint32_t generation, size_t ecdsa_bytes, struct request *request) {
   if (body.length < DIGESTS || body.data[0] != CALLERS_KEY || body.data[HAS_PROOFS] == 0) return false;
   if (body.data[SCHEME] >= SCHEMES || body.data[HASH] >= HASH_COUNT) return false;
   request->key_id = body.data;
   request->scheme = body.data[SCHEME];
   request->hash = &HASHES[body.data[HASH]];
   request->mgf_hash = request->hash;
+  request->input_bytes = request->hash->digest_bytes;
+  if (request->scheme == ECDSA && ecdsa_bytes < request->input_bytes) request->input_bytes = ecdsa_bytes;
   request->salt_bytes = 0;
   if (request->scheme == RSA_PSS) {
     if (body.data[MGF_HASH] >= HASH_COUNT) return false;
@@ -214,7 +218,7 @@ static bool sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE session, CK_OBJEC
   const struct hash *hash = request->hash;
   size_t prefix_bytes = request->scheme == RSA_PKCS1 ? hash->prefix_bytes : 0;
   memcpy(input, hash->prefix, prefix_bytes);
-  memcpy(input + prefix_bytes, digest, hash->digest_bytes);
+  memcpy(input + prefix_bytes, digest, request->input_bytes);
   CK_RSA_PKCS_PSS_PARAMS pss = {hash->mechanism, request->mgf_hash->mgf, request->salt_bytes};
   static const CK_MECHANISM_TYPE mechanisms[SCHEMES] = {CKM_RSA_PKCS, CKM_RSA_PKCS_PSS, CKM_ECDSA};
   CK_MECHANISM mechanism = {mechanisms[request->scheme], NULL, 0};
@@ -227,7 +231,7 @@ static bool sign(CK_FUNCTION_LIST_PTR token, CK_SESSION_HANDLE session, CK_OBJEC
   if (fault->rv != CKR_OK) return false;
   fault->call = "C_Sign";
   *length = VALUE_MAX_BYTES;
-  fault->rv = token->C_Sign(session, input, prefix_bytes + hash->digest_bytes, value, length);
+  fault->rv = token->C_Sign(session, input, prefix_bytes + request->input_bytes, value, length);
   if (fault->rv == CKR_OK && *length > VALUE_MAX_BYTES) fault->rv = CKR_GENERAL_ERROR;
   return fault->rv == CKR_OK;
 }
@@ -289,13 +293,13 @@ static bool read_handle(napi_env env, napi_value value, CK_ULONG *handle) {
 }
 
 /*
- * The function that `open` returns: (session, macKey, key, body, answer, generation). Returns the length of the
+ * The function that `open` returns: (session, macKey, key, body, answer, generation, ecdsaBytes). Returns the length of the
  * answer, which it writes; WRONG if a secret is wrong; UNUSUAL if the request is left to the
  * caller.
  */
 static napi_value js_prove_and_sign(napi_env env, napi_callback_info info) {
-  napi_value arguments[6];
-  size_t count = 6;
+  napi_value arguments[7];
+  size_t count = 7;
   void *token = NULL;
   CK_SESSION_HANDLE session;
   CK_OBJECT_HANDLE mac_key;
@@ -303,17 +307,20 @@ static napi_value js_prove_and_sign(napi_env env, napi_callback_info info) {
   struct bytes body;
   struct bytes answer;
   uint32_t generation = 0;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, &token) != napi_ok || count != 6 || !read_handle(env, arguments[0], &session) ||
+  uint32_t ecdsa_bytes = 0;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, &token) != napi_ok || count != 7 || !read_handle(env, arguments[0], &session) ||
       !read_handle(env, arguments[1], &mac_key) || !read_handle(env, arguments[2], &key) || !read_bytes(env, arguments[3], &body) ||
       !read_bytes(env, arguments[4], &answer) ||
-      napi_get_value_uint32(env, arguments[5], &generation) != napi_ok) {
-    return throw_type(env, "proveAndSign takes a session, the MAC key, a key, a request, a buffer for the answer, and the MAC key's number");
+      napi_get_value_uint32(env, arguments[5], &generation) != napi_ok || napi_get_value_uint32(env, arguments[6], &ecdsa_bytes) != napi_ok) {
+    return throw_type(env,
+                      "proveAndSign takes a session, the MAC key, a key, a request, a buffer for the answer, the MAC key's number, and the longest "
+                      "input of ECDSA in bytes");
   }
   struct request request;
   struct fault fault;
   int64_t result = UNUSUAL;
   size_t values_max = answer.length < LIST_HEAD_BYTES ? 0 : (answer.length - LIST_HEAD_BYTES) / VALUE_ROOM_BYTES;
-  if (read_request(body, values_max, generation, &request)) result = prove_and_sign(token, session, mac_key, key, &request, answer.data, &fault);
+  if (read_request(body, values_max, generation, ecdsa_bytes, &request)) result = prove_and_sign(token, session, mac_key, key, &request, answer.data, &fault);
   if (result == FAULT) return throw_fault(env, &fault);
   napi_value returned;
   return napi_create_int64(env, result, &returned) == napi_ok ? returned : NULL;

@@ -27,6 +27,8 @@ export const faults = {
   CLIENT_GONE: { text: 'the client closed the connection before the answer', result: 'INTERNAL' },
   /** Work on the event loop would hold it too long: it belongs into a thread. */
   NOT_QUICK: { text: 'the work takes too long for the event loop', result: 'INTERNAL' },
+  /** The token made a value that is not the key's signature of what was to be signed. */
+  WRONG_VALUE: { text: 'the token made a signature value that does not verify', result: 'TOKEN_UNAVAILABLE' },
   /** A file has changed since it was opened or signed. */
   CONTENT_CHANGED: { text: 'the file has changed since it was opened', result: 'DOCUMENT_INVALID' },
 } as const satisfies Record<string, { readonly text: string; readonly result: ResultName }>;

@@ -51,7 +51,7 @@ try {
   host = await runHost(config, { servedBy: flags['for-operator'] ? 'operator' : 'service' });
   // Calls of the module have their own deadlines; only this thread is left to watch.
   new Watchdog(manager, [], () => undefined).start();
-  manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
+  manager.ready(`serving token "${config.label}" on ${host.threads} threads`);
   failedStarts.forget();
 } catch (error) {
   const code = exitCodeOf(error);

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
+import { Fault } from '../faults.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 
@@ -52,7 +53,7 @@ export interface CertificateContent {
 /**
  * Creates and signs a version 3 certificate (RFC 5280 §4.1), and verifies its signature.
  * @throws {RangeError} for an invalid serial number or validity.
- * @throws {Error} if the signature does not verify.
+ * @throws {Fault} WRONG_VALUE
  */
 export async function signedCertificate(signer: CertificateSigner, content: CertificateContent): Promise<Uint8Array> {
   return signedStructure(signer, toBeSigned(signer, content));
@@ -61,7 +62,7 @@ export async function signedCertificate(signer: CertificateSigner, content: Cert
 /**
  * Returns SIGNED{} (RFC 5280 §4.1.1): to-be-signed bytes, algorithm and value, which is verified
  * first. For certificates, CRLs and OCSP responses; the last have `after` behind it.
- * @throws {Error} if the signature does not verify
+ * @throws {Fault} WRONG_VALUE
  */
 export async function signedStructure(
   signer: Omit<CertificateSigner, 'name'>,
@@ -71,7 +72,7 @@ export async function signedStructure(
   const { identifier, ...algorithm } = algorithms[signer.signatureAlgorithm];
   const value = await signer.sign(tbs);
   if (!dataVerifies(publicKeyOf(signer), algorithm, tbs, value))
-    throw new Error("the new signature does not verify under the issuer's key");
+    throw new Fault('WRONG_VALUE', { message: "the new signature does not verify under the issuer's key" });
   return der.sequence(tbs, identifier, der.bitString(value), ...after);
 }
 

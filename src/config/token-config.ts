@@ -13,6 +13,11 @@ export const TokenConfig = z.strictObject({
     .default('softhsm2')
     .describe('Profile of the HSM: the name of a file in native-config/, or the path of a file of the same form.'),
   modulePath: FilePath.optional().describe('PKCS#11 module. Default: the first path in the profile that exists.'),
+  libraryParameters: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Text that C_Initialize passes to the module, if the module needs one. Default: that of the profile.'),
   isolateModule: z.boolean().default(false).describe('Binds the module to its own libcrypto rather than the OpenSSL that Node exports.'),
   label: z.string().min(1).max(32).describe('Label of the token, at most 32 characters.'),
   pin: SecretReference.describe('Location of the PIN of the token: file:<path> or credential:<name>.'),

@@ -1,6 +1,9 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
+import { Fault } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
+import { valueVerifies } from '../verification/verify-value.ts';
 import { pathCertificate } from '../x509/path/path-certificate.ts';
+import { signatureValueOf } from './signature-value.ts';
 import { cmsEntry } from './cms/cms-entry.ts';
 import type { AskedSignature, FormatEntry, RequestRules } from './format-entry.ts';
 import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
@@ -97,12 +100,27 @@ export function prepareTask({ format, documents, parameters, chain, moment }: Pr
 /**
  * Completes signatures.
  * @throws {Refusal} DOCUMENT_INVALID if a file has changed
- * @throws {Error} if a result does not verify
+ * @throws {Fault} WRONG_VALUE
+ * @throws {Error} if a result does not verify for another reason
  */
 export function completeTask({ format, signatures, signing }: CompleteTask): readonly Evidence[] {
-  return signatures.map(({ prepared, value, additions }) =>
-    unlessChanged(prepared.covers[0]?.index ?? 0, () => formats[format].format.complete(prepared, value, signing, additions)),
-  );
+  return signatures.map(({ prepared, value, additions }) => {
+    try {
+      return unlessChanged(prepared.covers[0]?.index ?? 0, () => formats[format].format.complete(prepared, value, signing, additions));
+    } catch (error) {
+      if (signing === undefined || error instanceof Refusal || error instanceof Fault || isRight(value, prepared, signing)) throw error;
+      throw new Fault('WRONG_VALUE', { cause: error });
+    }
+  });
+}
+
+/** Whether a value is the signature of what was prepared. */
+function isRight(value: Uint8Array, { digest }: Prepared<unknown>, { algorithm, chain }: Signing): boolean {
+  try {
+    return valueVerifies(chain.publicKey, algorithm, digest, signatureValueOf(algorithm, value));
+  } catch {
+    return false;
+  }
 }
 
 /** A finished signature to be read again for its level. Can be cloned into a thread. */

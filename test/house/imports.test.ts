@@ -203,7 +203,7 @@ test('values are verified by the native module alone, but where Node makes the v
     .filter(([, source]) => /\b(?:createVerify|publicDecrypt)\b|import \{[^}]*\bverify\b[^}]*\} from 'node:crypto'/.test(source))
     .map(([path]) => path);
   // What a new token can do, tried by the host.
-  expect(others).toEqual(['token/host/probe-trials.ts']);
+  expect(others).toEqual(['token/host/probe-trials.ts', 'token/host/token-key-trial.ts']);
 });
 
 test("a caller's key, and that of an identity, sign only with the secrets of a reserved attempt", () => {

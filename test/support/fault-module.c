@@ -2,10 +2,10 @@
  * A PKCS#11 module for tests: that of FAULT_REAL_MODULE, with faults. The file named by FAULT_FILE says which, in one line:
  *   [always] FUNCTION KIND [NUMBER [AFTER]]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
  * FUNCTION may be "*": each of those below but C_Login.
- * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call), error (NUMBER is the CKR_ code) or logout (all
+ * KIND is garble (a value of ECDSA is wrong), hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call), error (NUMBER is the CKR_ code) or logout (all
  * sessions lose their login, then the real call).
  * A fault strikes the first call of its function, after AFTER others, and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
- * FAULT_FIND_AT_MOST is how many objects C_FindObjects returns at once. FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
+ * FAULT_ECDSA_AT_MOST is how many bytes CKM_ECDSA signs; more are CKR_DATA_LEN_RANGE. FAULT_FIND_AT_MOST is how many objects C_FindObjects returns at once. FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ typedef unsigned long arg;
 /* No function of PKCS#11 that is wrapped here has more parameters; further arguments are ignored by the x86-64 and AArch64 calling conventions. */
 typedef rv (*any_function)(arg, arg, arg, arg, arg, arg, arg, arg);
 
-enum { functions = 68, index_of_mechanism_list = 7, index_of_logout = 19, index_of_find_objects = 27, general_error = 5 };
+enum { functions = 68, index_of_mechanism_list = 7, index_of_logout = 19, index_of_find_objects = 27, general_error = 5, data_len_range = 0x21, ecdsa = 0x1041 };
 /* CK_FUNCTION_LIST (PKCS#11 2.40, §5): a version, then the functions in their fixed order. */
 struct function_list {
   unsigned char version[2];
@@ -56,10 +56,24 @@ static int fault_of(const char *name, char *kind, size_t kind_size, long *number
   return 1;
 }
 
+/* Of the signature that this thread has begun. */
+static __thread arg mechanism;
+
 static rv with_fault(const char *name, any_function call, arg a, arg b, arg c, arg d, arg e, arg f, arg g, arg h) {
   char kind[32];
   long number;
+  if (strcmp(name, "C_SignInit") == 0 && b != 0) mechanism = *(arg *)b;
+  const char *at_most = getenv("FAULT_ECDSA_AT_MOST");
+  if (at_most != NULL && strcmp(name, "C_Sign") == 0 && mechanism == ecdsa && c > strtoul(at_most, NULL, 0)) {
+    call(a, b, c, d, e, f, g, h);
+    return data_len_range;
+  }
   if (!fault_of(name, kind, sizeof kind, &number)) return call(a, b, c, d, e, f, g, h);
+  if (strcmp(kind, "garble") == 0) {
+    rv answer = call(a, b, c, d, e, f, g, h);
+    if (answer == 0 && mechanism == ecdsa && d != 0) ((unsigned char *)d)[9] ^= 1;
+    return answer;
+  }
   if (strcmp(kind, "hang") == 0) for (;;) sleep(1000);
   if (strcmp(kind, "crash") == 0) abort();
   if (strcmp(kind, "crash-after") == 0) {

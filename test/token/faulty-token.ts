@@ -7,6 +7,7 @@ import { accountDirectoryOf } from '../../src/config/token-config.ts';
 import { accountFiles } from '../../src/token/account-files.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
+import type { HashName } from '../../src/token/signature-algorithm.ts';
 import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
 import { faultModule, type FaultModule } from '../support/fault-module.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
@@ -112,10 +113,10 @@ export class FaultyToken {
   }
 
   /** Signs with the caller's key in one request. */
-  async signAllAsCaller(digests: readonly Uint8Array[]): Promise<boolean> {
+  async signAllAsCaller(digests: readonly Uint8Array[], hash: HashName = 'sha256'): Promise<boolean> {
     if (this.#proof === undefined) throw new Error('the token was not started');
     const proofs = { anyOf: [{ ...this.#proof, signs: true }] };
-    return (await this.client.signWithProof(this.callersKey, algorithm, digests, proofs)).verified;
+    return (await this.client.signWithProof(this.callersKey, { ...algorithm, hash }, digests, proofs)).verified;
   }
 
   /** The uses of the caller's key to sign, as the host's account has them. */

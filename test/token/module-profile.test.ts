@@ -47,6 +47,7 @@ describe('the profiles that are shipped', () => {
     expect(Object.keys(table).filter((name) => !known.has(name))).toEqual([
       'CKM_RSA_FIPS_186_3_AUX_PRIME_KEY_PAIR_GEN',
       'CKM_RSA_FIPS_186_3_PRIME_KEY_PAIR_GEN',
+      'CKM_SHA256_KEY_GEN',
       'CKM_NC_SHA256_HMAC_KEY_GEN',
     ]);
   });

@@ -64,7 +64,7 @@ describe('the probe at the start', () => {
   });
 
   it.each([
-    ['HMAC-SHA256', [hmac], ['the token cannot make and verify HMAC-SHA256 (CKM_SHA256_HMAC): passwords cannot be checked']],
+    ['HMAC-SHA256', [hmac], ['the token cannot make HMAC-SHA256 (CKM_SHA256_HMAC): passwords cannot be checked']],
     [
       'every kind of key',
       [ecKeyGeneration, rsaPkcs],

@@ -318,7 +318,7 @@ describe('the native function', () => {
   const others: readonly unknown[] = [undefined, null, 'text', 5, {}, [], 1n, Symbol('s'), new Uint16Array(4), new ArrayBuffer(8), () => 0];
   const good = (): readonly unknown[] => {
     const body = writeSign(ids['P-256'], ecdsa, digestsWith('sha256', 1), { anyOf: [right('P-256')] });
-    return [token.session.handle, findMacKeys(token.session)[0], keys.get(ids['P-256']), body, Buffer.alloc(5 + 4 + 1024), 0];
+    return [token.session.handle, findMacKeys(token.session)[0], keys.get(ids['P-256']), body, Buffer.alloc(5 + 4 + 1024), 0, 64];
   };
 
   it('throws a TypeError for arguments of a wrong type, and for too few', () => {

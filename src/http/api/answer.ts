@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isFault } from '../../faults.ts';
 import { KeyInUse } from '../../keys/attempt-slots.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ResultSpelling } from '../../operations/operation.ts';
@@ -33,6 +34,11 @@ export function resultOf(error: unknown, operation: string, log: Logger): Result
   if (error instanceof Refusal && error.code !== 'INTERNAL') {
     const { major, minor } = resultCodes[error.code];
     return { major, minor, message: error.message };
+  }
+  if (isFault(error, 'WRONG_VALUE')) {
+    log.error('the token made a value that does not verify, which nobody got', { operation });
+    const { major, minor, text } = resultCodes.TOKEN_UNAVAILABLE;
+    return { major, minor, message: text };
   }
   if (error instanceof TokenUnavailable) {
     log.error('the token did not serve a request', { operation, reason: error.message });

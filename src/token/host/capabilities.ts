@@ -62,9 +62,10 @@ function offersKeyType(offered: OfferedMechanisms, rsaMechanism: RsaKeyPairMecha
   return rsaMechanism !== undefined && offered.canDo(rsaMechanism, 'generateKeyPair', bits) && offered.canDo('CKM_RSA_PKCS', 'sign', bits);
 }
 
-function macFault(offered: OfferedMechanisms, { macKey: { mechanism } }: ModuleProfile): string | undefined {
-  if (!offered.canDo('CKM_SHA256_HMAC', 'signAndVerify')) {
-    return `the token cannot make and verify HMAC-SHA256 (CKM_SHA256_HMAC): ${withoutMac}`;
+function macFault(offered: OfferedMechanisms, { macKey: { mechanism, comparedBy } }: ModuleProfile): string | undefined {
+  if (!offered.canDo('CKM_SHA256_HMAC', 'sign')) return `the token cannot make HMAC-SHA256 (CKM_SHA256_HMAC): ${withoutMac}`;
+  if (comparedBy === 'token' && !offered.canDo('CKM_SHA256_HMAC', 'signAndVerify')) {
+    return 'the token makes HMAC-SHA256 (CKM_SHA256_HMAC) and does not verify it: set macKey.comparedBy to host in the profile';
   }
   return offered.canDo(mechanism, 'generate') ? undefined : `the token cannot make a key for HMAC-SHA256 (${mechanism}): ${withoutMac}`;
 }

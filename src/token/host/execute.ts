@@ -87,7 +87,7 @@ export class Executor {
     this.#session = openSession();
     this.#keys = keys;
     this.#macKeys = new MacKeys(() => this.#session, probed.rules.profile, macKey);
-    this.#secrets = new SecretChecks(() => this.#session, this.#macKeys, memory);
+    this.#secrets = new SecretChecks(() => this.#session, this.#macKeys, probed.rules.profile.macKey.comparedBy, memory);
     this.#signing = new SigningKeys(() => this.#session, keys, memory);
     this.#proven = new ProvenSignatures(() => this.#session, keys, this.#macKeys, this.#secrets, this.#signing);
     this.#probed = probed;

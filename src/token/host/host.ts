@@ -19,6 +19,7 @@ import type { ServedBy } from './purposes/purposes.ts';
 import { Replacements } from './replacements.ts';
 import { Retirement } from './retirement.ts';
 import { becomeTokenOwner } from './token-owner.ts';
+import { threadsOf } from './start-conditions.ts';
 import type { ThreadInput, ThreadMessage, ThreadOrder } from './thread.ts';
 
 const useCheckMs = 100;
@@ -44,6 +45,7 @@ export interface HostOptions {
 }
 
 export interface RunningHost {
+  readonly threads: number;
   /** Answers the pending requests and ends the process. */
   retire(reason: string): void;
 }
@@ -56,10 +58,11 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   process.umask(0o077);
   const peers = peersOf(config, process.getuid?.() ?? 0);
   const { profile, pin, modulePath } = prepare(config, servedBy === 'operator' ? 'anyone' : 'self');
+  const threads = threadsOf(config, profile);
   if (servedBy === 'operator') becomeTokenOwner();
   const refusedPin = placeOfRefusedPin(config);
-  const callStarts = new SharedArrayBuffer(4 * config.threads);
-  const served = new SharedArrayBuffer(4 * config.threads);
+  const callStarts = new SharedArrayBuffer(4 * threads);
+  const served = new SharedArrayBuffer(4 * threads);
   const auditKeys = MadeAuditKeys.memory();
   const lock = takeHostDirectory(config);
   process.on('exit', () => {
@@ -73,12 +76,13 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   const strangers = new RefusedPeers((message) => {
     say('warn', message);
   });
-  const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
+  const sockets = Array.from({ length: threads }, (_, index) => `${config.socketPath}.${index}`);
   let shared: Ready | undefined;
   for (const [index, socketPath] of sockets.entries()) {
     const input: ThreadInput = {
       index,
       modulePath,
+      libraryParameters: config.libraryParameters ?? profile.libraryParameters,
       label: config.label,
       socketPath,
       peers,
@@ -87,7 +91,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
       auditKeys,
       profile,
       servedBy,
-      threads: config.threads,
+      threads,
       pin: index === 0 ? pin : undefined,
       macKey: shared?.macKey,
       probed: shared?.probed,
@@ -111,6 +115,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   await greet(config.socketPath, { protocol: 10, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
+    threads,
     retire(reason) {
       retirement.begin(reason, config.callTimeoutSeconds * 1000);
     },

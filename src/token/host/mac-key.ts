@@ -2,13 +2,12 @@ import type { Handle } from 'pkcs11js';
 import { macKeyIdOf, type KeyId } from '../key-id.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel } from './find-objects.ts';
+import { isHmac, makeHmac } from './hmac.ts';
 import { makeMacKey, setId } from './key-objects.ts';
 import { macKeyLabel } from './key-templates.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
-const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
-const macBytes = 32;
 /**
  * Input of the key's check value. The input of a secret's MAC begins differently (`macInput`), so
  * no secret's MAC equals it.
@@ -138,11 +137,10 @@ export class MacKey {
   }
 
   #checkOf(key: Handle): Buffer {
-    const { module, handle } = this.#sessionNow();
-    module.C_SignInit(handle, hmac, key);
-    const check = Buffer.from(module.C_Sign(handle, checkInput, Buffer.alloc(macBytes)));
-    module.C_VerifyInit(handle, hmac, key);
-    module.C_Verify(handle, checkInput, check);
+    const [session, used] = [this.#sessionNow(), { hash: 'sha256', key }] as const;
+    const check = makeHmac(session, used, checkInput);
+    if (!isHmac(session, used, checkInput, check, this.#profile.macKey.comparedBy))
+      throw new Error('the token refuses a MAC that it has made');
     return check;
   }
 }

@@ -13,6 +13,7 @@ export type RsaKeyPairMechanism = keyof typeof rsaKeyPairMechanisms;
 
 export const macKeyMechanisms = {
   CKM_GENERIC_SECRET_KEY_GEN: 0x350,
+  CKM_SHA256_KEY_GEN: 0x4005,
   CKM_NC_SHA256_HMAC_KEY_GEN: 0xde436997,
 } as const;
 export type MacKeyMechanism = keyof typeof macKeyMechanisms;

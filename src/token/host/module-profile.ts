@@ -43,10 +43,14 @@ export const ModuleProfile = z.strictObject({
       }),
     )
     .default([]),
+  /** Text that C_Initialize passes to the module, unless `token.libraryParameters` has another one. */
+  libraryParameters: z.string().min(1).optional(),
   /** Whether the module is always opened as with `token.isolateModule`. */
   isolateModule: z.boolean().default(false),
   /** Maximum number of open sessions in one process. */
   sessionLimit: z.int().min(2).optional(),
+  /** Most threads that the module stands: some return wrong values if several use it. */
+  threadsMax: z.int().min(1).optional(),
   /**
    * Form of the PIN. A PIN of another form is not tried, since each refusal brings the token closer
    * to being locked. The pattern is a POSIX extended regular expression (regex(7)): a JavaScript
@@ -64,6 +68,11 @@ export const ModuleProfile = z.strictObject({
     .strictObject({
       keyType: z.enum(namesOf<MacKeyType>(macKeyTypes)).default('CKK_GENERIC_SECRET'),
       mechanism: z.enum(namesOf<MacKeyMechanism>(macKeyMechanisms)).default('CKM_GENERIC_SECRET_KEY_GEN'),
+      /**
+       * `host`: the token makes the MAC of what it is asked about, and the token host compares it in
+       * constant time. For modules that do not verify, or answer a wrong MAC with a fault.
+       */
+      comparedBy: z.enum(['token', 'host']).default('token'),
       omit: Omitted,
     })
     .prefault({}),

@@ -3,15 +3,15 @@ import type { Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/key-types.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
 import { ckr, requestIsRefused } from '../pkcs11-faults.ts';
+import { hmacs, isHmac, makeHmac } from './hmac.ts';
 import { createKeyPair, makeMacKey, type KeyRules } from './key-objects.ts';
 import { rsaBitsOf } from './key-templates.ts';
 import { signing } from './mechanisms.ts';
 import type { ModuleProfile } from './module-profile.ts';
-import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { pkcs11Code, type Session } from './session.ts';
 
 const message = Buffer.from('signetd probe');
 const randomBytes = 16;
-const macBytes = 32;
 const maxSignatureBytes = 1024;
 
 /**
@@ -38,7 +38,7 @@ export function reasonAgainst(trial: () => void): string | undefined {
 }
 
 /** The token returned a wrong result. */
-class TrialFailed extends Error {}
+export class TrialFailed extends Error {}
 
 /**
  * Tries HMAC-SHA256: a MAC is made, verified, and must be refused once it is changed.
@@ -46,36 +46,24 @@ class TrialFailed extends Error {}
  */
 export function tryMac(session: Session, profile: ModuleProfile, known: Handle | undefined): void {
   if (known !== undefined) {
-    tryMacWith(session, known);
+    tryMacWith(session, known, profile);
     return;
   }
   const key = makeMacKey(session, 'session', profile);
   try {
-    tryMacWith(session, key);
+    tryMacWith(session, key, profile);
   } finally {
     session.module.C_DestroyObject(session.handle, key);
   }
 }
 
-function tryMacWith(session: Session, key: Handle): void {
-  const { module, handle } = session;
-  module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
-  const mac = module.C_Sign(handle, message, Buffer.alloc(macBytes));
-  if (mac.length !== macBytes) throw new TrialFailed(`the MAC has ${mac.length} bytes`);
-  if (!verifies(session, key, mac)) throw new TrialFailed('the token refuses its own MAC');
-  if (verifies(session, key, Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte))))) {
-    throw new TrialFailed('the token accepts a wrong MAC');
-  }
-}
-
-function verifies({ module, handle }: Session, key: Handle, mac: Buffer): boolean {
-  module.C_VerifyInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
-  try {
-    return module.C_Verify(handle, message, mac);
-  } catch (error) {
-    if (pkcs11Code(error) === ckr.SIGNATURE_INVALID) return false;
-    throw error;
-  }
+function tryMacWith(session: Session, key: Handle, { macKey: { comparedBy } }: ModuleProfile): void {
+  const used = { hash: 'sha256', key } as const;
+  const mac = makeHmac(session, used, message);
+  if (mac.length !== hmacs.sha256.bytes) throw new TrialFailed(`the MAC has ${mac.length} bytes`);
+  if (!isHmac(session, used, message, mac, comparedBy)) throw new TrialFailed('the token refuses its own MAC');
+  const wrong = Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte)));
+  if (isHmac(session, used, message, wrong, comparedBy)) throw new TrialFailed('the token accepts a wrong MAC');
 }
 
 export function tryRandom({ module, handle }: Session): void {

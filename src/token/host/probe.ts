@@ -14,6 +14,7 @@ import type { ModuleProfile } from './module-profile.ts';
 import { OfferedMechanisms } from './offered-mechanisms.ts';
 import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from './probe-trials.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { tryTokenKeys } from './token-key-trial.ts';
 import { reportModule, reportToken } from './token-report.ts';
 
 /** A probe's report, and the rules for making keys on this token. */
@@ -25,7 +26,7 @@ export interface Probed {
 /**
  * Checks with session keys whether the token supports what the service needs. At a start it tries
  * only what is quick (HMAC, random, P-256) and trusts the token's own list for the rest; `full`
- * makes and tries keys of every type, which takes seconds.
+ * makes and tries keys of every type, which takes seconds, and two keys on the token.
  * @throws the module's error if something fails for another reason than missing support
  */
 export function probeToken(session: Session, slot: Handle, profile: ModuleProfile, { full }: { readonly full: boolean }): Probed {
@@ -47,12 +48,20 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
     const isUsed = known !== undefined && !full;
     return { type, state: triedState(session, type, rules, { full, isUsed }, found) };
   });
+  const offeredTypes = states.filter(({ state }) => state !== 'missing').map(({ type }) => type);
+  const usable = offeredTypes.includes('P-256') ? 'P-256' : offeredTypes[0];
+  const kept = full && usable !== undefined ? tryTokenKeys(session, slot, usable, rules) : { missing: [], limits: [] };
   const { missing, limits } = verdict(
     capabilities,
-    faults,
+    [...faults, ...kept.missing],
     states.some(({ state }) => state !== 'missing'),
   );
-  if (!profile.sessionKeys) found.push(`${profile.vendor} makes no session keys: the token's mechanisms were not tried`);
+  if (!profile.sessionKeys) {
+    const tried = full
+      ? `only ${usable ?? 'no'} keys and HMAC were tried, with keys on the token`
+      : "the token's mechanisms were not tried";
+    found.push(`${profile.vendor} makes no session keys: ${tried}`);
+  }
   const report: ProbeReport = {
     vendor: profile.vendor,
     module: reportModule(module),
@@ -61,7 +70,7 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
     mechanisms: [...offered.findings],
     keyTypes: states,
     missing,
-    limits: [...limits, ...found],
+    limits: [...limits, ...found, ...kept.limits],
   };
   return { report, rules };
 }

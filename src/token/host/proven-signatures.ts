@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Handle } from 'pkcs11js';
 import { isCallersKey, keyIdLength, type KeyId } from '../key-id.ts';
 import { handleIsStale } from '../pkcs11-faults.ts';
-import { digestsOf } from '../wire/sign-message.ts';
+import { digestsOf, isLongEcdsa } from '../wire/sign-message.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import type { MacKeys } from './mac-keys.ts';
 import type { SecretChecks } from './secret-checks.ts';
@@ -13,11 +13,19 @@ import type { SigningKeys } from './signing-keys.ts';
 /**
  * Verifies the proof of a request to sign, and signs only then. Returns the length of the answer's
  * body, which it writes, or one of `outcomes`. `generation`: the number of the MAC key; a request with
- * a MAC of another one is unusual.
+ * a MAC of another one is unusual. `ecdsaBytes`: how much of a digest ECDSA with this key signs.
  * @throws {Error} with the CKR_ value as its `code`, and the number of values that the token made
  * before as `made`
  */
-type ProveAndSign = (session: Handle, macKey: Handle, key: Handle, body: Uint8Array, answer: Uint8Array, generation: number) => number;
+type ProveAndSign = (
+  session: Handle,
+  macKey: Handle,
+  key: Handle,
+  body: Uint8Array,
+  answer: Uint8Array,
+  generation: number,
+  ecdsaBytes: number,
+) => number;
 
 /** Exports of `native/prove-and-sign.c`. Arguments of a wrong type cause a TypeError. */
 interface Native {
@@ -30,6 +38,8 @@ const outcomes = { wrongSecret: -1, unusual: -2 } as const;
 
 /** Room for the values of at least 60 digests. */
 const answerMaxBytes = 64 * 1024;
+
+const digestMaxBytes = 64;
 
 /** Built by packaging/bootstrap.sh. */
 const file = fileURLToPath(new URL('../../../dist/prove-and-sign.node', import.meta.url));
@@ -68,14 +78,15 @@ export class ProvenSignatures {
    * @throws {Error} with a CKR_ value as its `code`
    */
   answer(body: Buffer): Buffer | 'wrongSecret' | undefined {
-    if (!isCallersKey(body)) return undefined;
+    if (this.#secrets.comparedBy === 'host' || !isCallersKey(body)) return undefined;
     const id = body.toString('hex', 0, keyIdLength) as KeyId;
     const key = this.#keys.get(id);
     const macKey = this.#macKeys.newest;
     if (key === undefined || macKey === undefined || !this.#secrets.mayCompare(id)) return undefined;
     let length: number;
     try {
-      length = this.#proveAndSign(this.#sessionNow().handle, macKey.handle, key, body, this.#answer, macKey.generation);
+      const ecdsaBytes = isLongEcdsa(body) ? this.#signing.ecdsaBytes(id, key) : digestMaxBytes;
+      length = this.#proveAndSign(this.#sessionNow().handle, macKey.handle, key, body, this.#answer, macKey.generation, ecdsaBytes);
     } catch (error) {
       this.#record(id, body, madeBefore(error));
       if (handleIsStale(pkcs11Code(error))) return undefined;

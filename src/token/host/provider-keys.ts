@@ -5,11 +5,12 @@ import type { MacHash, MessageAlgorithm, MessageKeyType } from '../service-keys.
 import { operations } from '../wire/frames.ts';
 import { readCreateMessageKey, readSignMessage, readVerifyMac } from '../wire/provider-messages.ts';
 import { findById, NoSuchKey } from './find-objects.ts';
+import { hmacs, isHmac, makeHmac, notNull } from './hmac.ts';
 import { generatePair, generateSecretKey } from './key-objects.ts';
 import { hmacTemplate, labelOf, signingTemplate, verifyingTemplate } from './key-templates.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { ed25519PublicKeyInfo } from './public-key-info.ts';
-import { ckr, handleIsStale } from '../pkcs11-faults.ts';
+import { handleIsStale } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 // PKCS#11 v3.0 §2.3.5; pkcs11js has no names for them.
@@ -18,18 +19,6 @@ const eddsa = 0x1057;
 /** DER of id-Ed25519, 1.3.101.112 (RFC 8410 §3), which PKCS#11 v3.0 §2.3.5 accepts as the curve. */
 const ed25519Parameters = Buffer.from('06032b6570', 'hex');
 const ed25519SignatureBytes = 64;
-
-const macMechanisms = {
-  sha256: pkcs11js.CKM_SHA256_HMAC,
-  sha384: pkcs11js.CKM_SHA384_HMAC,
-  sha512: pkcs11js.CKM_SHA512_HMAC,
-} as const satisfies Record<MacHash, number>;
-
-/**
- * An empty buffer with memory behind it: without, the module receives a null pointer, and SoftHSM
- * then leaves the operation open.
- */
-const noBytes = Buffer.alloc(1).subarray(0, 0);
 
 /** Cache of key handles, which passes changes to the other threads. */
 interface HandleStore {
@@ -78,10 +67,10 @@ export class ProviderKeys {
     const session = this.#sessionNow();
     if (type.scheme === 'HMAC') {
       this.#checkHmac(type);
-      const how = { label: labelOf({ id }, this.#profile), bytes: type.bytes, mechanism: macMechanisms[type.hash] };
+      const how = { label: labelOf({ id }, this.#profile), bytes: type.bytes, mechanism: hmacs[type.hash].mechanism };
       const key = generateSecretKey(session, { id }, hmacTemplate({ id }, how, this.#profile), this.#profile);
       this.#keys.made(id, key);
-      return noBytes;
+      return Buffer.alloc(0);
     }
     const how = {
       mechanism: edwardsKeyPairGen,
@@ -108,29 +97,19 @@ export class ProviderKeys {
   }
 
   #sign(id: KeyId, algorithm: MessageAlgorithm, message: Buffer): Buffer {
-    const { module, handle } = this.#sessionNow();
-    const isMac = algorithm.scheme === 'HMAC';
-    const mechanism = isMac ? macMechanisms[algorithm.hash] : eddsa;
-    const value = Buffer.alloc(isMac ? hashBytes[algorithm.hash] : ed25519SignatureBytes);
-    return this.#withKey(id, isMac, (key) => {
-      module.C_SignInit(handle, { mechanism }, key);
-      return module.C_Sign(handle, message.length === 0 ? noBytes : message, value);
+    if (algorithm.scheme === 'HMAC') {
+      return this.#withKey(id, true, (key) => makeHmac(this.#sessionNow(), { hash: algorithm.hash, key }, message));
+    }
+    return this.#withKey(id, false, (key) => {
+      const { module, handle } = this.#sessionNow();
+      module.C_SignInit(handle, { mechanism: eddsa }, key);
+      return module.C_Sign(handle, notNull(message), Buffer.alloc(ed25519SignatureBytes));
     });
   }
 
   #verifyMac(id: KeyId, hash: MacHash, message: Buffer, mac: Buffer): boolean {
     if (mac.length !== hashBytes[hash]) return false;
-    const { module, handle } = this.#sessionNow();
-    return this.#withKey(id, true, (key) => {
-      module.C_VerifyInit(handle, { mechanism: macMechanisms[hash] }, key);
-      try {
-        return module.C_Verify(handle, message.length === 0 ? noBytes : message, mac);
-      } catch (error) {
-        const code = pkcs11Code(error);
-        if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
-        throw error;
-      }
-    });
+    return this.#withKey(id, true, (key) => isHmac(this.#sessionNow(), { hash, key }, message, mac, this.#profile.macKey.comparedBy));
   }
 
   /** Uses the cached handle; a stale one is looked up once more. */

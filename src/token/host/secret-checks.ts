@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyId } from '../key-id.ts';
-import { ckr } from '../pkcs11-faults.ts';
 import type { MadeMac, Proof, Proofs, SecretKind } from '../token.ts';
 import { wrongUse, macUse } from '../uses.ts';
 import { macInput } from '../wire/messages.ts';
 import { readStoredMac } from '../mac-generation.ts';
+import { isHmac, makeHmac, type MacComparison } from './hmac.ts';
 import type { MacKeys } from './mac-keys.ts';
-import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { answeredCandidate, wrongSecretsRevealed, type WrongSecrets } from './wrong-secrets.ts';
 
 const saltBytes = 16;
-const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 
 /** The part of the host's memory that secrets concern. */
 export interface SecretMemory {
@@ -23,12 +22,17 @@ export interface SecretMemory {
 export class SecretChecks {
   readonly #sessionNow: () => Session;
   readonly #macKeys: MacKeys;
+  readonly comparedBy: MacComparison;
   readonly #memory: SecretMemory;
 
-  /** @param sessionNow the session of this thread, which is reopened after some faults */
-  constructor(sessionNow: () => Session, macKeys: MacKeys, memory: SecretMemory) {
+  /**
+   * @param sessionNow the session of this thread, which is reopened after some faults
+   * @param comparedBy who compares MACs, by the module's profile
+   */
+  constructor(sessionNow: () => Session, macKeys: MacKeys, comparedBy: MacComparison, memory: SecretMemory) {
     this.#sessionNow = sessionNow;
     this.#macKeys = macKeys;
+    this.comparedBy = comparedBy;
     this.#memory = memory;
   }
 
@@ -80,24 +84,13 @@ export class SecretChecks {
   #verifies(id: KeyId, proof: Proof): boolean {
     const input = macInput(id, proof.kind, proof.salt, proof.secret, proof.scope);
     const { mac, generation } = readStoredMac(proof.mac);
-    try {
-      return this.#macKeys.compare(generation, (macKey, isOwn) => {
-        const { module, handle } = this.#sessionNow();
-        module.C_VerifyInit(handle, hmac, macKey);
-        return module.C_Verify(handle, input, Buffer.from(mac)) && isOwn;
-      });
-    } catch (error) {
-      const code = pkcs11Code(error);
-      if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
-      throw error;
-    }
+    return this.#macKeys.compare(generation, (key, isOwn) => {
+      const isRight = isHmac(this.#sessionNow(), { hash: 'sha256', key }, input, Buffer.from(mac), this.comparedBy);
+      return isRight && isOwn;
+    });
   }
 
   #mac(input: Buffer, generation: number): Buffer {
-    return this.#macKeys.at(generation).use((macKey) => {
-      const { module, handle } = this.#sessionNow();
-      module.C_SignInit(handle, hmac, macKey);
-      return module.C_Sign(handle, input, Buffer.alloc(32));
-    });
+    return this.#macKeys.at(generation).use((key) => makeHmac(this.#sessionNow(), { hash: 'sha256', key }, input));
   }
 }

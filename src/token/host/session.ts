@@ -13,14 +13,22 @@ export interface Session {
 }
 
 /**
+ * Returns the options of C_Initialize.
+ * @param libraryParameters text that the module needs, as NSS does (`LibraryParameters`)
+ */
+export function initializeOptions(libraryParameters: string | undefined): pkcs11.InitializationOptions {
+  return { flags: pkcs11js.CKF_OS_LOCKING_OK, ...(libraryParameters === undefined ? {} : { libraryParameters }) };
+}
+
+/**
  * Loads the module in this thread. Later threads of a process find it initialised, which is not an
  * error.
  */
-export function loadModule(path: string): pkcs11.PKCS11 {
+export function loadModule(path: string, libraryParameters?: string): pkcs11.PKCS11 {
   const module = new pkcs11js.PKCS11();
   module.load(path);
   try {
-    module.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
+    module.C_Initialize(initializeOptions(libraryParameters));
   } catch (error) {
     if (pkcs11Code(error) !== ckr.CRYPTOKI_ALREADY_INITIALIZED) throw error;
   }

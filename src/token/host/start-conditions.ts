@@ -9,8 +9,17 @@ import { hasForm } from './pin.ts';
  * @throws {ConfigError} with one line for each fault
  */
 export function checkStartConditions(config: TokenConfig, profile: ModuleProfile, environment: NodeJS.ProcessEnv, pin: Uint8Array): void {
-  const faults = [...sessionFaults(config.threads, profile), ...environmentFaults(profile, environment), ...pinFaults(profile, pin)];
+  const faults = [
+    ...sessionFaults(threadsOf(config, profile), profile),
+    ...environmentFaults(profile, environment),
+    ...pinFaults(profile, pin),
+  ];
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+}
+
+/** Returns how many threads a host has with this configuration and this module. */
+export function threadsOf({ threads }: Pick<TokenConfig, 'threads'>, { threadsMax }: ModuleProfile): number {
+  return Math.min(threads, threadsMax ?? threads);
 }
 
 /** Reports more threads than the vendor allows sessions. */

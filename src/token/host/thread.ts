@@ -29,6 +29,7 @@ import { WrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 export interface ThreadInput {
   readonly index: number;
   readonly modulePath: string;
+  readonly libraryParameters: string | undefined;
   readonly label: string;
   readonly socketPath: string;
   readonly peers: Peers;
@@ -199,7 +200,7 @@ function tellIfLost(error: unknown): void {
 
 function load(): ReturnType<typeof loadModule> {
   try {
-    return loadModule(input.modulePath);
+    return loadModule(input.modulePath, input.libraryParameters);
   } catch (error) {
     throw new Error(`the PKCS#11 module ${input.modulePath} cannot be loaded: ${moduleFaultWords(error).text}`, { cause: error });
   }

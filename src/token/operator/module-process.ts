@@ -9,7 +9,7 @@ import { probeToken } from '../host/probe.ts';
 import { logInOnce, WrongPin } from '../host/pin.ts';
 import { PinRefusedBefore, RefusedPin } from '../host/refused-pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
-import { pkcs11Code, pkcs11js, slotOf, type Session } from '../host/session.ts';
+import { initializeOptions, pkcs11Code, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
 import { becomeTokenOwner, isToBecomeTokenOwner } from '../host/token-owner.ts';
 import { reportToken } from '../host/token-report.ts';
@@ -100,7 +100,7 @@ function load(): Loaded {
   }
   try {
     const module = Module.load(path, config.profile);
-    module.initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
+    module.initialize(initializeOptions(config.libraryParameters ?? profile.libraryParameters));
     return { module, path, profile };
   } catch (error) {
     throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${moduleFaultWords(error).text}`);

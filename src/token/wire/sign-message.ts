@@ -21,6 +21,8 @@ const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
 /** Key and algorithm. */
 const headBytes = keyIdLength + 5;
 const fixedBytes = headBytes + 3;
+/** Of P-256. */
+const shortestOrderBytes = 32;
 const wrongLength = 'the request does not have the length of its digests';
 
 /** @throws {RangeError} if a digest, a salt or a secret has a wrong length */
@@ -63,6 +65,12 @@ export function digestsOf(body: Buffer): Pick<SignRequest, 'algorithm' | 'digest
   const digests: Buffer[] = [];
   for (let offset = fixedBytes; offset < end; offset += digestLength) digests.push(body.subarray(offset, offset + digestLength));
   return { algorithm, digests, end };
+}
+
+/** Whether a signature request wants ECDSA over digests that may be longer than the order of the key's curve. */
+export function isLongEcdsa(body: Buffer): boolean {
+  const hash = hashNames[body[keyIdLength + 1] ?? -1];
+  return schemes[body[keyIdLength] ?? -1] === 'ECDSA' && hash !== undefined && hashBytes[hash] > shortestOrderBytes;
 }
 
 /**
