@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -13,6 +13,7 @@ import { macKeyMechanisms, macKeyTypes, omittableAttributes, rsaKeyPairMechanism
 import { loadProfile, ModuleProfile } from '../../src/token/host/module-profile.ts';
 import { isPattern } from '../../src/token/host/pin.ts';
 import { pkcs11js } from '../../src/token/host/session.ts';
+import { firstBlock } from '../docs/shell-blocks.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-profiles-'));
 afterAll(() => {
@@ -62,6 +63,12 @@ describe('a profile of the operator', () => {
 
   it('is read from the path that the configuration names', () => {
     expect(loadProfile(write({ ...plain, vendor: 'Our HSM' })).vendor).toBe('Our HSM');
+  });
+
+  it('may be the one that the page on new profiles begins with', () => {
+    const path = join(directory, 'page.yaml');
+    writeFileSync(path, firstBlock(readFileSync('docs/new-profile.md', 'utf8'), 'yaml'));
+    expect(loadProfile(path)).toMatchObject({ vendor: 'My HSM', privateKey: { omit: ['CKA_ALLOWED_MECHANISMS'] } });
   });
 
   it.each([
