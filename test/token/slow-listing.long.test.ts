@@ -4,10 +4,10 @@ import { skipNote } from '../support/skip-note.ts';
 import { FaultyToken, makes } from './faulty-token.ts';
 
 /** Together the reads take longer than a host may take to start. */
-const [keys, readMs] = [160, 200];
+const [keys, readMs] = [300, 105];
 const startMaxMs = 30_000;
 
-describe.each(makes)('on $make, a token that needs a fifth of a second to read an attribute, with 160 keys', ({ make, missing }) => {
+describe.each(makes)('on $make, a token that needs a tenth of a second to read an attribute, with 300 keys', ({ make, missing }) => {
   let faulty: FaultyToken | undefined;
   afterEach(async () => {
     await faulty?.remove();

@@ -1921,7 +1921,7 @@ export interface components {
          * @description state of the key
          * @enum {string}
          */
-        KeyState: "ACTIVE" | "ON_HOLD" | "REVOKED" | "CONSUMED" | "REMOVED" | "LOCKED" | "EXPIRED";
+        KeyState: "ACTIVE" | "ON_HOLD" | "REVOKED" | "CONSUMED" | "REMOVED" | "LEFT_BEHIND" | "LOCKED" | "EXPIRED";
         /** @description level LT: the signature includes certificates and revocation data; needs timeStamp */
         LongTermValidation: {
             /** @description whether an archive time-stamp is added (level LTA); an extension of the interface */
@@ -2215,7 +2215,7 @@ export interface components {
          * @description which outcome it is; 0 with success
          * @enum {integer}
          */
-        ResultMinor: 0 | 101 | 102 | 103 | 104 | 105 | 201 | 202 | 203 | 204 | 205 | 206 | 211 | 212 | 213 | 221 | 222 | 231 | 232 | 233 | 234 | 235 | 236 | 241 | 242 | 243 | 251 | 261 | 291 | 299;
+        ResultMinor: 0 | 101 | 102 | 103 | 104 | 105 | 201 | 202 | 203 | 204 | 205 | 206 | 211 | 212 | 213 | 221 | 222 | 231 | 232 | 233 | 234 | 235 | 236 | 241 | 242 | 243 | 251 | 261 | 291 | 292 | 299;
         /** @description addresses of revocation data */
         RevocationDataSource: {
             /** @description URLs, tried in order; at least one with CLIENT, none otherwise */

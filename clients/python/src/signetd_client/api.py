@@ -1025,7 +1025,7 @@ class KeyReference(TypedDict):
     """
 
 
-KeyState: TypeAlias = Literal['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED', 'LOCKED', 'EXPIRED']
+KeyState: TypeAlias = Literal['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED', 'LEFT_BEHIND', 'LOCKED', 'EXPIRED']
 """
 state of the key
 """
@@ -1293,7 +1293,7 @@ ResultMajor: TypeAlias = Literal[0, 1, 2]
 """
 
 
-ResultMinor: TypeAlias = Literal[0, 101, 102, 103, 104, 105, 201, 202, 203, 204, 205, 206, 211, 212, 213, 221, 222, 231, 232, 233, 234, 235, 236, 241, 242, 243, 251, 261, 291, 299]
+ResultMinor: TypeAlias = Literal[0, 101, 102, 103, 104, 105, 201, 202, 203, 204, 205, 206, 211, 212, 213, 221, 222, 231, 232, 233, 234, 235, 236, 241, 242, 243, 251, 261, 291, 292, 299]
 """
 which outcome it is; 0 with success
 """
