@@ -8,7 +8,10 @@ import { TokenUnavailable } from '../token/token.ts';
 import { type AdminAnswer, type CommandName, CommandRefused, type Done, NotApproved } from './protocol.ts';
 import { logNotReloaded } from './reload.ts';
 
-/** Commands that change nothing: they look, or have something recorded that signetctl does itself, later. */
+/**
+ * Commands that change nothing: they look, or have something recorded that signetctl does itself,
+ * later.
+ */
 const changingNothing: ReadonlySet<CommandName> = new Set<CommandName>([
   ...(['client list', 'client list revoked', 'key list', 'key show', 'pool list', 'identity list'] as const),
   ...(['mac status', 'answers status', 'state compare', 'status', 'approvals', 'console'] as const),

@@ -171,7 +171,9 @@ export class ApprovedCommands {
     ];
   }
 
-  /** Takes the approval of exactly this certificate and registration, given to the same user; once. */
+  /**
+   * Takes the approval of exactly this certificate and registration, given to the same user; once.
+   */
   #takeGrant({ certificate, name, tenant, roles, replace }: RequestOf<'client add'>, uid: number): ApprovalDetails | undefined {
     this.#grants = this.#grants.filter(({ untilMs }) => performance.now() < untilMs);
     const registration = JSON.stringify({ name, tenant, roles, replace });

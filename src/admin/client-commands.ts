@@ -125,7 +125,10 @@ export async function revokeClient(
   });
 }
 
-/** What tells a client from another one with the same name; `issued`: its certificates of a CA of this service. */
+/**
+ * What tells a client from another one with the same name; `issued`: its certificates of a CA of
+ * this service.
+ */
 function registrationWords(
   { spki_sha256: publicKey, created_at: registered, not_after: notAfter }: ClientRow,
   issued: readonly ClientCertificateRow[],
@@ -138,12 +141,18 @@ function registrationWords(
   return `${publicKey} (${words.join(', ')})`;
 }
 
-/** Returns a serial number as other programs show it: the octets of the INTEGER may begin with one for the sign (X.690 §8.3). */
+/**
+ * Returns a serial number as other programs show it: the octets of the INTEGER may begin with one
+ * for the sign (X.690 §8.3).
+ */
 function numberIn(octets: string): string {
   return octets.replace(/^00(?=[89a-f])/, '');
 }
 
-/** Returns the clients with this public key, or else those with this name: no name hides the client with that public key. */
+/**
+ * Returns the clients with this public key, or else those with this name: no name hides the client
+ * with that public key.
+ */
 export function clientsNamed<Row extends Pick<ClientRow, 'name' | 'spki_sha256'>>(rows: readonly Row[], wanted: string): readonly Row[] {
   const byKey = rows.filter(({ spki_sha256: key }) => key === wanted);
   return byKey.length > 0 ? byKey : rows.filter(({ name }) => name === wanted);

@@ -144,7 +144,9 @@ export const ComparisonView = z.strictObject({
       tenant: z.string().nullable(),
       /** `keyReference.reference`. */
       key: z.string().nullable(),
-      /** First digits of the SHA-256 of the public key that was registered or revoked, hexadecimal. */
+      /**
+       * First digits of the SHA-256 of the public key that was registered or revoked, hexadecimal.
+       */
       publicKey: z.string().nullable(),
       effect: z.string(),
       /** Effect of a confirmation. */
@@ -248,7 +250,10 @@ export const MacView = z.object({
   current: z.int(),
   /** Number of former ones on the token. */
   former: z.int(),
-  /** Keys and digital identities in use with a secret or a transaction that only a former one verifies. */
+  /**
+   * Keys and digital identities in use with a secret or a transaction that only a former one
+   * verifies.
+   */
   secrets: z.int(),
   /** Open one-time passwords and activation data. */
   oneTime: z.int(),

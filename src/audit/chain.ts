@@ -50,7 +50,10 @@ export class Chain {
   #file: AppendFile | undefined;
   /** The key that the next file names. */
   #key: ChainKey;
-  /** The key that the current file names, base64; undefined if it is not known, or there is no record yet. */
+  /**
+   * The key that the current file names, base64; undefined if it is not known, or there is no
+   * record yet.
+   */
   #namedKey: string | undefined;
 
   constructor(options: ChainOptions, start: ChainStart) {
@@ -110,7 +113,10 @@ export class Chain {
     return isNew ? places.slice(1) : places;
   }
 
-  /** Has the checkpoints that follow signed with this key. A file names one key, so that another one begins a new file. */
+  /**
+   * Has the checkpoints that follow signed with this key. A file names one key, so that another one
+   * begins a new file.
+   */
   async useKey(key: ChainKey): Promise<void> {
     this.#key = key;
     if (this.#namedKey === undefined || this.#namedKey === textOf(key)) return;

@@ -32,7 +32,10 @@ export interface CheckpointKeys {
 export interface KeyReplaced {
   readonly publicKey: Uint8Array;
   readonly former: Uint8Array;
-  /** Number of the file that names the new key; undefined if no checkpoint could be made with it yet. */
+  /**
+   * Number of the file that names the new key; undefined if no checkpoint could be made with it
+   * yet.
+   */
   readonly file: number | undefined;
 }
 

@@ -3,7 +3,10 @@ import * as der from '../asn1/der.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 import type { Checkpoint, CheckpointEntry, Succession } from './checkpoint-entry.ts';
 
-/** Returns the SHA-256 of a SubjectPublicKeyInfo (DER), hexadecimal, by which keys of checkpoints are named. */
+/**
+ * Returns the SHA-256 of a SubjectPublicKeyInfo (DER), hexadecimal, by which keys of checkpoints
+ * are named.
+ */
 export function keyDigest(publicKey: Uint8Array): string {
   return hash('sha256', publicKey, 'hex');
 }
@@ -29,7 +32,10 @@ export async function signCheckpoint(checkpoint: Checkpoint, kept: number, signe
   return { kind: 'checkpoint', checkpoint, kept, signature: ecdsaValue(value).toString('base64') };
 }
 
-/** Returns the ECDSA-Sig-Value (RFC 3279 §2.2.3) of r‖s. @throws {RangeError} if it is not of P-256 */
+/**
+ * Returns the ECDSA-Sig-Value (RFC 3279 §2.2.3) of r‖s.
+ * @throws {RangeError} if it is not of P-256
+ */
 export function ecdsaValue(value: Uint8Array): Buffer {
   if (value.length !== 64) throw new RangeError('a P-256 signature value must have 64 bytes');
   return Buffer.from(der.sequence(der.integer(value.subarray(0, 32)), der.integer(value.subarray(32))));

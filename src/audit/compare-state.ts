@@ -36,9 +36,14 @@ export interface Lacking {
 /** Result of comparing a state store with its audit log. */
 export interface StateComparison {
   readonly log: string;
-  /** Whether the state store lacks something that the log reports, or is not the store of the log. */
+  /**
+   * Whether the state store lacks something that the log reports, or is not the store of the log.
+   */
   readonly isOlder: boolean;
-  /** Names under which the records after `known` were written; a renamed log continues in the same files. */
+  /**
+   * Names under which the records after `known` were written; a renamed log continues in the same
+   * files.
+   */
   readonly names: readonly string[];
   /** Whether the store does not know the key that signed the log. */
   readonly isForeign: boolean;

@@ -222,7 +222,9 @@ export interface OpenEntry {
   readonly file: number;
   /** SubjectPublicKeyInfo of the key that signs the checkpoints of this file, DER, base64. */
   readonly publicKey: string;
-  /** What the key before it says of this key; absent if there was none, or the token had lost it. */
+  /**
+   * What the key before it says of this key; absent if there was none, or the token had lost it.
+   */
   readonly succession?: Succession | undefined;
   /** Reason why this file does not continue the one before it. */
   readonly gap?: string | undefined;
@@ -237,7 +239,10 @@ export interface CloseEntry {
 
 export interface StartEntry {
   readonly kind: 'start';
-  /** `admin.approvals`: the users whom commands with far effects need. Absent in logs of earlier versions. */
+  /**
+   * `admin.approvals`: the users whom commands with far effects need. Absent in logs of earlier
+   * versions.
+   */
   readonly approvals?: number | undefined;
   /** Length of the half-written line that the start removed. */
   readonly cutBytes?: number | undefined;

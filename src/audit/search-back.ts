@@ -108,7 +108,9 @@ function isOver({ maxBytes }: Search, { bytes, deadline }: Progress): boolean {
   return bytes > maxBytes || performance.now() > deadline;
 }
 
-/** The complete lines of a file, the last one first, and undefined after each part that was read. */
+/**
+ * The complete lines of a file, the last one first, and undefined after each part that was read.
+ */
 async function* linesBack(handle: FileHandle, progress: Progress): AsyncGenerator<Buffer | undefined> {
   let rest = Buffer.alloc(0);
   // What follows the last line feed is not a complete line.

@@ -8,7 +8,10 @@ import type { Place } from './record.ts';
 import { checkpointKeyIn, keyObjectOf, successionVerifies } from './succession.ts';
 
 export interface Expected {
-  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them by their own word. */
+  /**
+   * Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them
+   * by their own word.
+   */
   readonly publicKeys: readonly Uint8Array[];
   /**
    * Places that the log must contain: the last checkpoint in the state store, and any that were

@@ -6,7 +6,10 @@ import { ChainCheck, type KeyUse } from './verify-chain.ts';
 import type { Line } from './line.ts';
 
 export interface VerifyOptions {
-  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them by their own word. */
+  /**
+   * Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. Those are trusted too that follow them
+   * by their own word.
+   */
   readonly publicKeys: readonly Uint8Array[];
   /**
    * Places that the log must contain: the last checkpoint in the state store, and any that were

@@ -42,7 +42,10 @@ async function decide(configPath: string, command: 'approve' | 'refuse', { id, d
   return { json: result, text: `Request ${id} is ${command === 'approve' ? 'approved' : 'refused'}.\n`, notes };
 }
 
-/** Shows the request and asks for a yes. @throws {CommandError} without one, or without a terminal */
+/**
+ * Shows the request and asks for a yes.
+ * @throws {CommandError} without one, or without a terminal
+ */
 async function confirmed(found: PendingView, command: 'approve' | 'refuse'): Promise<void> {
   // Nobody decides about a request that they do not see: it is shown where the question is.
   if (!isTerminal() || printsJson()) {

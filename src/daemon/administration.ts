@@ -86,7 +86,9 @@ export function recordedIn(audit: Audit): ApprovalOptions['record'] {
   return async (entry) => audit.administer(entry, async () => Promise.resolve({ value: undefined }));
 }
 
-/** While nothing can be recorded, the service's log has what happens to a request for an approval. */
+/**
+ * While nothing can be recorded, the service's log has what happens to a request for an approval.
+ */
 export function loggedIn(log: Logger): ApprovalOptions['record'] {
   return async ({ command, uid, approval }) => {
     log.warn('approval', { request: randomUUID(), step: command, uid, ...approval });

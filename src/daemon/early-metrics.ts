@@ -10,7 +10,10 @@ import { processMetrics } from '../telemetry/metrics.ts';
 import { fileSystemMetrics } from '../telemetry/storage-metrics.ts';
 import { configuredEnds } from './reminders.ts';
 
-/** Metrics that need nothing but the configuration: of the process and of the disks that it writes to. */
+/**
+ * Metrics that need nothing but the configuration: of the process and of the disks that it writes
+ * to.
+ */
 export function machineMetrics(registry: Registry, config: Config): void {
   processMetrics(registry);
   fileSystemMetrics(registry, new Map(writtenDirectories(config).map(({ use, path }) => [use, async () => freeSpaceOf(path)])));

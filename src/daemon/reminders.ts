@@ -88,7 +88,10 @@ export class Reminders {
   }
 }
 
-/** Returns the ends of the certificates in the configured files, except that of the API, which its listener watches. */
+/**
+ * Returns the ends of the certificates in the configured files, except that of the API, which its
+ * listener watches.
+ */
 export function configuredEnds(config: Config, log: Logger): readonly ConfiguredEnd[] {
   return configuredCertificates(config)
     .filter(({ member }) => member !== 'listeners.api.certificate')

@@ -9,7 +9,10 @@ const sweepMs = 60_000;
 const deletedAtOnce = 500;
 const partsDeletedAtOnce = 32;
 
-/** Thrown if the limit of kept answers is reached, of a client, a tenant or of all. Nothing was done. */
+/**
+ * Thrown if the limit of kept answers is reached, of a client, a tenant or of all. Nothing was
+ * done.
+ */
 export class KeptAnswersFull extends Error {
   readonly whose: keyof KeptBytes;
   /** Milliseconds until the first of them expires. */

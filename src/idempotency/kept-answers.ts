@@ -81,7 +81,10 @@ export class KeptAnswers {
   readonly #keeper: Keeper;
   readonly #claims: Claims;
   readonly #inFlight = new Map<string, InFlight>();
-  /** Estimated bytes of the answers to running requests: those of a client, those of a tenant, and all. */
+  /**
+   * Estimated bytes of the answers to running requests: those of a client, those of a tenant, and
+   * all.
+   */
   readonly #coming = new Map<string, number>();
 
   private constructor(keeper: Keeper, claims: Claims) {

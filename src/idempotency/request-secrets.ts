@@ -55,7 +55,10 @@ export class RequestSecrets {
   }
 }
 
-/** Returns the text that identifies a request, whatever its body. JSON separates the parts unambiguously. */
+/**
+ * Returns the text that identifies a request, whatever its body. JSON separates the parts
+ * unambiguously.
+ */
 export function nameOf({ client, tenant, operation, idempotencyKey }: RepeatableRequest): Buffer {
   return Buffer.from(JSON.stringify(['kept answer', formatVersion, client, tenant, operation, idempotencyKey]));
 }

@@ -76,7 +76,9 @@ async function checkIsThere(
   );
 }
 
-/** The MAC key that new secrets are made with. An operator may replace it while the service works. */
+/**
+ * The MAC key that new secrets are made with. An operator may replace it while the service works.
+ */
 export class MacKeyInForce {
   readonly #store: StateStore;
   readonly #token: MacKeyToken;

@@ -43,7 +43,9 @@ export const otpKinds = {
   AUTHORISE: 'OTP_AUTHORISE',
 } as const satisfies Record<Exclude<SecretAction, 'EXTEND'>, SecretKind>;
 
-/** The actions of activation data as its rows name them, which are also the kinds of its secrets. */
+/**
+ * The actions of activation data as its rows name them, which are also the kinds of its secrets.
+ */
 export const dataActions = ['SAD', 'SAD_REST'] as const;
 
 export interface Attempting {

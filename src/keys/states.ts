@@ -55,7 +55,9 @@ export const uses = {
 
 export type Use = keyof typeof uses;
 
-/** Whether the service no longer has the private key of a key in this state: no other state follows. */
+/**
+ * Whether the service no longer has the private key of a key in this state: no other state follows.
+ */
 export function hasEnded(state: string): boolean {
   return state === 'CONSUMED' || state === 'REMOVED' || state === 'LEFT_BEHIND';
 }

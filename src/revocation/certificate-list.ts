@@ -26,7 +26,9 @@ const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
 const deltaIndicator = '2.5.29.27';
 const issuingDistributionPoint = '2.5.29.28';
 const certificateIssuer = '2.5.29.29';
-/** [0] distributionPoint, the only member of IssuingDistributionPoint that limits nothing by itself. */
+/**
+ * [0] distributionPoint, the only member of IssuingDistributionPoint that limits nothing by itself.
+ */
 const distributionPoint = 0xa0;
 
 /**

@@ -7,7 +7,10 @@ export interface SealingKey {
   readonly mac: TokenMac;
 }
 
-/** The key that new rows are sealed with, and the former ones that have sealed something that is left. */
+/**
+ * The key that new rows are sealed with, and the former ones that have sealed something that is
+ * left.
+ */
 export interface KeysInUse {
   readonly current: SealingKey;
   /** The newest first. */

@@ -2,7 +2,10 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** The first failure is told at once to whoever started the service; the service manager then tries again. */
+/**
+ * The first failure is told at once to whoever started the service; the service manager then tries
+ * again.
+ */
 const firstWaitSeconds = 2;
 const waitMaxSeconds = 60;
 const reasonMaxCharacters = 2000;
@@ -24,7 +27,10 @@ export type FailedStart = z.output<typeof FailedStart>;
 export class FailedStarts {
   readonly #path: string | undefined;
 
-  /** @param directory RUNTIME_DIRECTORY of systemd.exec(5); undefined if nobody starts the process again */
+  /**
+   * @param directory RUNTIME_DIRECTORY of systemd.exec(5); undefined if nobody starts the process
+   * again
+   */
   constructor(directory: string | undefined) {
     // A unit with several directories has them all in the variable.
     const [first] = directory?.split(':') ?? [];
@@ -80,7 +86,9 @@ function waitSeconds(starts: number): number {
   return starts === 1 ? 0 : Math.min(waitMaxSeconds, firstWaitSeconds * 2 ** (starts - 2));
 }
 
-/** When the service manager starts the process again, to the second (milliseconds since the epoch). */
+/**
+ * When the service manager starts the process again, to the second (milliseconds since the epoch).
+ */
 export function nextStartMs({ at, starts }: FailedStart): number {
   return Date.parse(at) + 1000 * waitSeconds(starts);
 }

@@ -131,7 +131,10 @@ export interface Token {
    */
   claimKey(id: KeyId, claim: string): Promise<ClaimOutcome>;
   random(bytes: number): Promise<Uint8Array>;
-  /** Returns all keys of signetd. Soon after a start of the host this waits until they have been read. */
+  /**
+   * Returns all keys of signetd. Soon after a start of the host this waits until they have been
+   * read.
+   */
   listKeys(): Promise<readonly TokenKey[]>;
   /** Returns those of these keys that are on the token. */
   findKeys(ids: readonly KeyId[]): Promise<ReadonlySet<KeyId>>;
@@ -152,7 +155,10 @@ export interface TokenMacKey {
    * calls.
    */
   make(generation?: number): Promise<Uint8Array>;
-  /** Destroys a key if the token has the one in force, which is newer. A missing key is not an error. */
+  /**
+   * Destroys a key if the token has the one in force, which is newer. A missing key is not an
+   * error.
+   */
   destroy(generation: number, current: number): Promise<void>;
 }
 

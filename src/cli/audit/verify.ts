@@ -155,7 +155,10 @@ async function verifyLogs(
   return { results, account: await comparison?.end() };
 }
 
-/** @throws {CommandError} if `--also` names a log whose daemon does not share the token host, or one log twice */
+/**
+ * @throws {CommandError} if `--also` names a log whose daemon does not share the token host, or one
+ * log twice
+ */
 function refuseStrangers(configPath: string, options: VerifyOptions, logs: readonly LogToVerify[]): void {
   if (options.also.length === 0) return;
   if (!isOwnLog(options)) throw new CommandError(exitCodes.usage, '--also is for the configured log, and its account of uses');

@@ -30,7 +30,9 @@ export interface Made {
   readonly clientKeyId?: string;
 }
 
-/** A directory of setup: what becomes the volumes of a container, and the files of the first client. */
+/**
+ * A directory of setup: what becomes the volumes of a container, and the files of the first client.
+ */
 export class ContainerDirectory {
   readonly places: ContainerPlaces;
   readonly client: string;

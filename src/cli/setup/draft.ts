@@ -21,7 +21,9 @@ function tokenSection({ token, profile, module, label, moduleEnvironment }: Answ
   };
 }
 
-/** Returns where the CRL of the CA of clients is published; the name in the URL is the CA's default. */
+/**
+ * Returns where the CRL of the CA of clients is published; the name in the URL is the CA's default.
+ */
 export function publishedAt(publicUrl: string): { readonly urls?: { readonly crl: string[] } } {
   return publicUrl === '' ? {} : { urls: { crl: [`${publicUrl.replace(/\/$/, '')}/pki/client.crl`] } };
 }

@@ -46,7 +46,9 @@ const preparing: readonly Step[] = [directoriesStep, moduleStep, pinStep, tokenS
 const certifying: readonly Step[] = [authorityStep, tlsAuthorityStep, serverStep, clientStep];
 const starting: readonly Step[] = [configurationStep, startStep, registrationStep];
 
-/** `setup`: from an installed package to a first signature. It may be run again until it is done. */
+/**
+ * `setup`: from an installed package to a first signature. It may be run again until it is done.
+ */
 export async function setup(_configPath: string, options: SetupOptions): Promise<Outcome> {
   try {
     return await prepared(options);

@@ -69,7 +69,10 @@ function outcome(accepted: AcceptedToken, left: LeftBehind): Outcome {
   };
 }
 
-/** Checks that the configuration names the token that the operator has in mind. @throws {CommandError} */
+/**
+ * Checks that the configuration names the token that the operator has in mind.
+ * @throws {CommandError}
+ */
 async function checkIsMeant(configPath: string, { label, serial }: z.output<typeof AcceptOptions>): Promise<void> {
   const { value: found } = await askToken(configPath, async (reports, config) =>
     (await reports.slots()).flatMap(({ token }) => (token !== null && token.label === config.label ? [token] : [])),

@@ -50,7 +50,9 @@ export interface SourceView {
   readonly fault: string | undefined;
 }
 
-/** More than any CA of clients publishes; a list of half a million certificates has as many bytes. */
+/**
+ * More than any CA of clients publishes; a list of half a million certificates has as many bytes.
+ */
 export const listMaxBytes = 16 * 1024 * 1024;
 /** Minimum time between two fetches from a URL that answers, unless its CRLs live shorter. */
 const leastMs = 5000;
@@ -223,7 +225,9 @@ export class FetchedLists {
     await this.#keeping;
   }
 
-  /** Writes what is held of these CAs by now. A CRL that cannot be kept is in force all the same. */
+  /**
+   * Writes what is held of these CAs by now. A CRL that cannot be kept is in force all the same.
+   */
   async #keep(keys: readonly string[]): Promise<void> {
     const { kept, log } = this.#tools;
     let fault: string | undefined;

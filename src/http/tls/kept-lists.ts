@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { errorCode } from '../../telemetry/error-code.ts';
 import { authorityKey, type SignedList } from './client-trust.ts';
 
-/** The newest CRL of each client CA in a directory, one file each, for a start while its server is away. */
+/**
+ * The newest CRL of each client CA in a directory, one file each, for a start while its server is
+ * away.
+ */
 export class KeptLists {
   readonly directory: string;
 
@@ -12,7 +15,10 @@ export class KeptLists {
     this.directory = directory;
   }
 
-  /** Returns the file of a CA: named by its name and key, it stays the same for a renewed certificate. */
+  /**
+   * Returns the file of a CA: named by its name and key, it stays the same for a renewed
+   * certificate.
+   */
   fileOf(authority: X509Certificate): string {
     return join(this.directory, `${createHash('sha256').update(authorityKey(authority)).digest('hex').slice(0, 32)}.crl`);
   }

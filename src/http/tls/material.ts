@@ -61,7 +61,9 @@ export function readTlsMaterial(files: TlsFiles, fetched: readonly SignedList[] 
   return withFetchedLists({ context, certificate, authorities, lists, isFetched }, fetched);
 }
 
-/** Returns the same files, with these CRLs beside theirs; of two of one CA, the newer one counts. */
+/**
+ * Returns the same files, with these CRLs beside theirs; of two of one CA, the newer one counts.
+ */
 export function withFetchedLists(material: Omit<TlsMaterial, 'trust'>, fetched: readonly SignedList[]): TlsMaterial {
   const { context, certificate, authorities, lists, isFetched } = material;
   const trust = new ClientTrust(authorities, isFetched ? [...(lists ?? []), ...fetched] : lists);

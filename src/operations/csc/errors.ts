@@ -2,7 +2,9 @@ import { tooManySignatures } from '../../keys/activation-data.ts';
 import { stateTexts } from '../../keys/states.ts';
 import { Refusal, resultCodes, type ResultName } from '../../result-codes.ts';
 
-/** Errors of the standard (Cloud Signature Consortium API 2.0, clause 10.2 and the methods' tables). */
+/**
+ * Errors of the standard (Cloud Signature Consortium API 2.0, clause 10.2 and the methods' tables).
+ */
 export type CscError =
   | 'invalid_request'
   | 'invalid_pin'
@@ -68,7 +70,10 @@ const namesByMinor: ReadonlyMap<number, ResultName> = new Map(
   Object.entries(resultCodes).map(([name, { minor }]) => [minor, name as ResultName]),
 );
 
-/** Returns the answer for an outcome that no method described: of the token, or of the service itself. */
+/**
+ * Returns the answer for an outcome that no method described: of the token, or of the service
+ * itself.
+ */
 export function cscAnswerOf({ minor, message }: { readonly minor: number; readonly message: string }): CscErrorAnswer {
   const [status, error] = cscOutcomes[namesByMinor.get(minor) ?? 'INTERNAL'];
   return { status, error, error_description: message };
@@ -91,7 +96,9 @@ export interface RefusalWords {
   readonly activation?: (refusal: Pick<Refusal, 'at' | 'text'>) => readonly [CscError, string];
   /** For 2/205. */
   readonly notAuthorised?: string;
-  /** For a field of `sign` that the parameters were translated to: the parameter that it came from. */
+  /**
+   * For a field of `sign` that the parameters were translated to: the parameter that it came from.
+   */
   readonly parameterOf?: (at: string) => string | undefined;
 }
 

@@ -75,7 +75,10 @@ export class Sessions {
     return threadId;
   }
 
-  /** Stores a session. Returns false if its key was replaced, so that it must be sealed with another one. */
+  /**
+   * Stores a session. Returns false if its key was replaced, so that it must be sealed with another
+   * one.
+   */
   async #isOpened(threadId: string, owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<boolean> {
     const { id, key, cipher } = await this.#keys.using(async ({ current }) => SessionSecrets.of(owner.tenant, threadId, current));
     const text = Buffer.from(sessionText(state));

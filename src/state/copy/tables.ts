@@ -1,6 +1,9 @@
 import type { Schema } from '../schema.ts';
 
-/** All tables, those to which others refer first. The lists of changes and of migrations belong to one database. */
+/**
+ * All tables, those to which others refer first. The lists of changes and of migrations belong to
+ * one database.
+ */
 const copied = {
   clients: true,
   revoked_clients: true,

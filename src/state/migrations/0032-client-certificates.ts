@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 
-/** Certificates that the service's own CA issued to clients, so that a CRL can name those of a revoked client. */
+/**
+ * Certificates that the service's own CA issued to clients, so that a CRL can name those of a
+ * revoked client.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('client_certificates')

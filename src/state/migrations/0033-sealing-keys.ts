@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 
-/** With which key on the token a kept answer or a session is sealed; null: an earlier version made the row. */
+/**
+ * With which key on the token a kept answer or a session is sealed; null: an earlier version made
+ * the row.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const table of ['kept_answers', 'signature_sessions']) {
     await db.schema.alterTable(table).addColumn('sealed_by', 'text').execute();

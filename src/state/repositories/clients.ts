@@ -71,7 +71,10 @@ export async function revokeClient(
   return true;
 }
 
-/** Notes a certificate that a CA of this service issued to a client. Those that have expired are forgotten. */
+/**
+ * Notes a certificate that a CA of this service issued to a client. Those that have expired are
+ * forgotten.
+ */
 export async function noteClientCertificate(
   db: Transaction<Schema>,
   { now, ...certificate }: ClientCertificateRow & { readonly now: number },
@@ -89,7 +92,9 @@ export async function clientCertificatesOf(db: Transaction<Schema>, spkiSha256: 
   return db.selectFrom('client_certificates').selectAll().where('spki_sha256', '=', spkiSha256).orderBy('serial_number').execute();
 }
 
-/** Moves all certificates of a public key to the revoked ones of their CA, whose next CRL has them. */
+/**
+ * Moves all certificates of a public key to the revoked ones of their CA, whose next CRL has them.
+ */
 export async function revokeCertificates(
   db: Transaction<Schema>,
   { spkiSha256, now }: { readonly spkiSha256: string; readonly now: number },

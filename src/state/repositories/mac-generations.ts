@@ -27,7 +27,10 @@ export async function listMacKeys(db: Transaction<Schema>): Promise<StoredMacKey
   );
 }
 
-/** Adds a MAC key, which new secrets are made with from this commit on. Nothing happens if it is known. */
+/**
+ * Adds a MAC key, which new secrets are made with from this commit on. Nothing happens if it is
+ * known.
+ */
 export async function addMacKey(db: Transaction<Schema>, { generation, check }: { generation: number; check: Uint8Array }): Promise<void> {
   await db
     .insertInto('mac_key')
@@ -48,7 +51,9 @@ export async function endMacKey(db: Transaction<Schema>, { generation, now }: { 
 
 /** What only former MAC keys verify. */
 export interface MacDependents {
-  /** Keys and digital identities in use whose password, authToken or transaction is of a former one. */
+  /**
+   * Keys and digital identities in use whose password, authToken or transaction is of a former one.
+   */
   readonly secrets: number;
   /** Open one-time passwords and activation data. */
   readonly oneTime: number;
@@ -58,7 +63,9 @@ export interface MacDependents {
 
 type MacColumn = 'secret_mac' | 'transaction_mac' | 'seal_mac' | 'mac';
 
-/** Whether a MAC is there and was made with a former key. `current`: the number of the current one. */
+/**
+ * Whether a MAC is there and was made with a former key. `current`: the number of the current one.
+ */
 function isFormer(column: MacColumn, current: number): RawBuilder<boolean> {
   const ref = sql.ref(column);
   if (current === 0) return sql<boolean>`1 = 0`;
@@ -115,7 +122,10 @@ export async function countMacDependents(
   return { secrets: Number(keys.rows) + Number(identities.rows), oneTime: Number(otps.rows), seals };
 }
 
-/** Returns references of keys or identities, or CKA_IDs of keys made ahead, whose seals are of a former MAC key. */
+/**
+ * Returns references of keys or identities, or CKA_IDs of keys made ahead, whose seals are of a
+ * former MAC key.
+ */
 export async function formerSeals(
   db: Transaction<Schema>,
   { table, current, after, limit }: { table: KeyTable | 'key_pool'; current: number; after: string; limit: number },

@@ -6,10 +6,15 @@ import { finishCreation, noteDestruction } from './key-journal.ts';
 import { findServiceKey } from './service-keys.ts';
 
 const purpose = 'kept answers';
-/** A former key is listed under its purpose and its own name while something sealed with it is left. */
+/**
+ * A former key is listed under its purpose and its own name while something sealed with it is left.
+ */
 const formerPrefix = `${purpose}, former: `;
 
-/** The keys on the token that kept answers and sessions are sealed with. Times are milliseconds since epoch. */
+/**
+ * The keys on the token that kept answers and sessions are sealed with. Times are milliseconds
+ * since epoch.
+ */
 export interface StoredSealingKeys {
   /** CKA_ID; undefined before the first one is made. */
   readonly current: string | undefined;

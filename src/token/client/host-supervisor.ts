@@ -11,7 +11,10 @@ const connectRetryMs = 20;
 const restartPauseMs = 500;
 /** Pause after a host that was rejected. */
 const judgePauseMs = 1000;
-/** A start that hangs before the host watches its own calls ends after this; one call may take its whole time. */
+/**
+ * A start that hangs before the host watches its own calls ends after this; one call may take its
+ * whole time.
+ */
 const startMaxMs = 30_000;
 const startMarginMs = 10_000;
 /** How often the reason of a host's failed start is looked for. */
@@ -65,7 +68,10 @@ export class HostSupervisor {
     return this.#lastReason;
   }
 
-  /** Reason why the last connected host is not used, or why the last one started elsewhere has ended. */
+  /**
+   * Reason why the last connected host is not used, or why the last one started elsewhere has
+   * ended.
+   */
   get hostFault(): string | undefined {
     return this.#hostFault ?? this.#startFailure?.message;
   }

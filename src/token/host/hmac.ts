@@ -3,7 +3,10 @@ import type { Handle } from 'pkcs11js';
 import { ckr } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
-/** Mechanisms of HMAC, by hash (PKCS#11 v2.40 Current Mechanisms, §2.20 to §2.22), and the lengths of their values in bytes. */
+/**
+ * Mechanisms of HMAC, by hash (PKCS#11 v2.40 Current Mechanisms, §2.20 to §2.22), and the lengths
+ * of their values in bytes.
+ */
 export const hmacs = {
   sha256: { mechanism: pkcs11js.CKM_SHA256_HMAC, bytes: 32 },
   sha384: { mechanism: pkcs11js.CKM_SHA384_HMAC, bytes: 48 },
@@ -35,7 +38,10 @@ export function makeHmac({ module, handle }: Session, { hash, key }: HmacKey, me
   return Buffer.from(module.C_Sign(handle, notNull(message), Buffer.alloc(bytes)));
 }
 
-/** Whether a MAC is that of the message. @throws what the token answers, but that the MAC is wrong */
+/**
+ * Whether a MAC is that of the message.
+ * @throws what the token answers, but that the MAC is wrong
+ */
 export function isHmac(session: Session, used: HmacKey, message: Buffer, mac: Buffer, comparedBy: MacComparison): boolean {
   if (comparedBy === 'host') {
     const right = makeHmac(session, used, message);

@@ -4,7 +4,9 @@ const failingMinRequests = 3;
 /** A trial that has just succeeded need not be made again for the same kind of failure. */
 const trustedMs = 250;
 
-/** `whole`: a MAC was verified and a signature made. `part`: there is no key yet for one of the two. */
+/**
+ * `whole`: a MAC was verified and a signature made. `part`: there is no key yet for one of the two.
+ */
 export type TrialOutcome = 'whole' | 'part';
 
 /**

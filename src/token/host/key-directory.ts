@@ -64,7 +64,9 @@ export class KeyDirectory {
     this.found(id, handle);
   }
 
-  /** Records a handle that this thread found: not of a removed key, which a token may still find. */
+  /**
+   * Records a handle that this thread found: not of a removed key, which a token may still find.
+   */
   found(id: KeyId, handle: Handle): void {
     if (this.#removed.has(id)) return;
     this.#handles.set(id, handle);

@@ -48,7 +48,9 @@ export class KeyListing {
     return { keys, isComplete: false };
   }
 
-  /** When half-made keys are to be looked at again, after the last step; undefined: there are none. */
+  /**
+   * When half-made keys are to be looked at again, after the last step; undefined: there are none.
+   */
   get halfMadeAfterMs(): number | undefined {
     return this.#halfMade.length === 0 ? undefined : halfMadeMs;
   }

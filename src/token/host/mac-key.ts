@@ -140,7 +140,7 @@ export class MacKey {
     const [session, used] = [this.#sessionNow(), { hash: 'sha256', key }] as const;
     const check = makeHmac(session, used, checkInput);
     if (!isHmac(session, used, checkInput, check, this.#profile.macKey.comparedBy))
-      throw new Error('the token refuses a MAC that it has made');
+      throw new Error(`CKR_SIGNATURE_INVALID:${ckr.SIGNATURE_INVALID} the token refuses a MAC that it has made`);
     return check;
   }
 }

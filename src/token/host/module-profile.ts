@@ -43,7 +43,9 @@ export const ModuleProfile = z.strictObject({
       }),
     )
     .default([]),
-  /** Text that C_Initialize passes to the module, unless `token.libraryParameters` has another one. */
+  /**
+   * Text that C_Initialize passes to the module, unless `token.libraryParameters` has another one.
+   */
   libraryParameters: z.string().min(1).optional(),
   /** Whether the module is always opened as with `token.isolateModule`. */
   isolateModule: z.boolean().default(false),

@@ -12,7 +12,9 @@ const saltBytes = 16;
  * tenth of a second.
  */
 const iterations = 210_000;
-/** The file always has this length, so that a full disk cannot prevent a refusal from being kept. */
+/**
+ * The file always has this length, so that a full disk cannot prevent a refusal from being kept.
+ */
 const fileBytes = 512;
 
 const Kept = z.strictObject({

@@ -58,7 +58,10 @@ export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle
   return slot;
 }
 
-/** Returns a text of fixed length without its padding: blanks (PKCS#11 v2.40 §3.2), in some modules NUL. */
+/**
+ * Returns a text of fixed length without its padding: blanks (PKCS#11 v2.40 §3.2), in some modules
+ * NUL.
+ */
 export function unpadded(text: string): string {
   return text.replaceAll(/^\s+|[\0\s]+$/g, '');
 }

@@ -107,7 +107,9 @@ export class SigningKeys {
     }
   }
 
-  /** Undefined for an RSA key, of which somebody wants ECDSA, and where the token names no curve. */
+  /**
+   * Undefined for an RSA key, of which somebody wants ECDSA, and where the token names no curve.
+   */
   #curveOf(key: Handle): Curve | undefined {
     const { module, handle } = this.#sessionNow();
     try {

@@ -72,7 +72,10 @@ export type ThreadMessage =
   | { readonly kind: 'stranger'; readonly user: number | undefined }
   | KeyChange;
 
-/** Messages of the main thread: changes of other threads, and to read which keys there are (one thread does). */
+/**
+ * Messages of the main thread: changes of other threads, and to read which keys there are (one
+ * thread does).
+ */
 export type ThreadOrder = KeyChange | { readonly kind: 'list' };
 
 const input = workerData as ThreadInput;

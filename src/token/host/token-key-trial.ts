@@ -48,7 +48,10 @@ export function tryTokenKeys(session: Session, slot: Handle, type: KeyType, rule
   }
 }
 
-/** Whatever a token answers here it answers the service too: NSS refuses an attribute with CKR_GENERAL_ERROR. */
+/**
+ * Whatever a token answers here it answers the service too: NSS refuses an attribute with
+ * CKR_GENERAL_ERROR.
+ */
 function whyNot(trial: () => void): string | undefined {
   try {
     trial();
@@ -109,7 +112,10 @@ function onlyKey(session: Session, id: KeyId, objectClass: number): Handle {
   return key;
 }
 
-/** Reads back what the template asked for: a token may ignore an attribute. @throws {TrialFailed} */
+/**
+ * Reads back what the template asked for: a token may ignore an attribute.
+ * @throws {TrialFailed}
+ */
 function checkAttributes({ module, handle }: Session, key: Handle, id: KeyId): void {
   const read = (type: number): unknown => module.C_GetAttributeValue(handle, key, [{ type }])[0]?.value;
   const flag = (type: number): boolean => {

@@ -67,7 +67,10 @@ export function digestsOf(body: Buffer): Pick<SignRequest, 'algorithm' | 'digest
   return { algorithm, digests, end };
 }
 
-/** Whether a signature request wants ECDSA over digests that may be longer than the order of the key's curve. */
+/**
+ * Whether a signature request wants ECDSA over digests that may be longer than the order of the
+ * key's curve.
+ */
 export function isLongEcdsa(body: Buffer): boolean {
   const hash = hashNames[body[keyIdLength + 1] ?? -1];
   return schemes[body[keyIdLength] ?? -1] === 'ECDSA' && hash !== undefined && hashBytes[hash] > shortestOrderBytes;
