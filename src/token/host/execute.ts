@@ -182,10 +182,8 @@ export class Executor {
         this.#memory.use(destroyUse(id));
         return ok(nothing);
       }
-      case operations.claimKey: {
-        const { id, claim } = readClaimKey(body);
-        return ok(writeClaimOutcome(this.#claim(id, claim)));
-      }
+      case operations.claimKey:
+        return ok(writeClaimOutcome(this.#claim(readClaimKey(body))));
       case operations.accountHeads:
         return ok(Buffer.from(JSON.stringify(this.#memory.accountHeads())));
       case operations.random:
@@ -273,7 +271,7 @@ export class Executor {
     return ok(value);
   }
 
-  #claim(id: KeyId, claim: string): ClaimOutcome {
+  #claim({ id, claim }: ReturnType<typeof readClaimKey>): ClaimOutcome {
     try {
       return this.#signing.withKey(id, (handle) => claimKey(this.#session, handle, claim));
     } catch (error) {
